@@ -18,9 +18,10 @@ resource empty instead, which is scalar work.
 The range check. The hardware compares VOFFSET + IMMEDIATE with the size; whether SOFFSET takes part is documented both
 ways, so SOFFSET is used only where `Facts.in_bounds` shows that nothing is out of range; elsewhere the loop's part goes
 into the resource too (four scalar instructions per iteration), which is exact under either reading. Parts that could be
-negative on their own stay in VOFFSET, where the whole sum is compared. The size is checked per dword: what that means
-for elements narrower than a dword is the matter of `argus.compile.tails`, which asks for sizes rounded up or down to
-whole dwords.
+negative on their own stay in VOFFSET, where the whole sum is compared: with all of the address, or with all of those
+axes that the guard keeps from being negative (`argus.ir.semantics.addresses`). The size is checked per dword: what that
+means for elements narrower than a dword is the matter of `argus.compile.tails`, which asks for sizes rounded up or down
+to whole dwords.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from argus.compile.context import EmitContext
 from argus.gfx942.memory import BUFFER_WORD3, OFFSET_BITS
 from argus.ir.ops import Access, Shared, Tensor
 from argus.ir.semantics import DWORD, MAX_BYTES, extent_bytes, may_be_large
-from argus.ir.semantics.addresses import split_address
+from argus.ir.semantics.addresses import split_access
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -68,7 +69,7 @@ def sized(tensor: Tensor, dwords: Dwords) -> Expr:
 
 def buffer_address(c: EmitContext, access: Access, dwords: Dwords = "exact") -> BufferAddress:
     assert isinstance(access.memory, Tensor)
-    parts = split_address(access.address, c.indices.varying, _loop_variables(c))
+    parts = split_access(access, c.indices.varying, _loop_variables(c))
     block, moving, rest, constant = parts.block, parts.moving, parts.rest, parts.constant
     soffset = ZERO
     inside = c.facts.in_bounds(access)
@@ -77,13 +78,12 @@ def buffer_address(c: EmitContext, access: Access, dwords: Dwords = "exact") -> 
     elif moving is not ZERO:
         block = block + moving
     limit = 1 << OFFSET_BITS["buffer"][0]
-    least = _least(rest + constant)
+    least = _least(parts.offset)
     if least >= 0:
         immediate = min(constant, least) % limit if constant >= 0 else 0
-        voffset = rest + (constant - immediate)  # not negative either: the base is added to it, not to the sum
     else:
-        immediate = constant % limit if constant >= 0 else 0
-        soffset, block, voffset = ZERO, ZERO, access.address - immediate
+        immediate = constant % limit if constant >= 0 and not parts.guarded else 0
+    voffset = rest + (constant - immediate)  # no more negative than with it: the base is added to it, not to the sum
     switch = E.TRUE
     if access.guard is not None and c.indices.uniform(access.guard):
         switch = access.guard

@@ -26,7 +26,7 @@ from argus.compile.tails import Tail, tail_of
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, For, Op, Tensor
 from argus.ir.semantics import LEAST, MAX_BYTES, MOST_BYTES, Need, extent_bytes, size_bounds, varying
-from argus.ir.semantics.addresses import split_address
+from argus.ir.semantics.addresses import split_access
 from argus.ir.semantics.fitting_numbers import watched_numbers
 from argus.ir.semantics.parts import global_access, visits
 from argus.layout import expr as E
@@ -94,12 +94,8 @@ class _Sizes:
         wrapping = _not_wide(extent_bytes(tensor), here) or _not_wide(access.address, here)
         if wrapping is not None:
             return f"`{wrapping}` may not fit 32 bits at these sizes"
-        parts = split_address(access.address, self.per_lane, (loop.var.name for loop in loops))
-        offset = parts.rest + parts.constant
-        if offset.lo is None or offset.lo < 0:
-            offset = access.address
-        elif facts.in_bounds(access):
-            offset = offset + parts.moving
+        parts = split_access(access, self.per_lane, (loop.var.name for loop in loops))
+        offset = parts.offset + parts.moving if facts.in_bounds(access) else parts.offset
         far = Need(offset.subst(dict(here)), LEAST, MAX_BYTES - access.count * tensor.dtype.bytes)
         if far.plain:
             return None

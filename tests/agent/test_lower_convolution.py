@@ -55,6 +55,27 @@ def test_a_convolution_over_channels(steps: tuple[Step, ...]) -> None:
     assert convolves(text, 32, 4, 64, 128)
 
 
+@pytest.mark.parametrize("axes", ["grid", "all"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((), (STORES,)),
+        ((), (SMALLER, CHANNELS)),
+        ((), (CHANNELS, SMALLER, STORES)),
+        (STAGED[:3], (HALO,)),
+        (STAGED, (FETCH,)),
+        (STAGED, (TAPS,)),
+    ],
+)
+def test_padding_stays_guarded_where_sizes_are_ragged(
+    axes: str, before: tuple[Step, ...], after: tuple[Step, ...]
+) -> None:
+    """40 output channels: no block divides them. Every step after `range-guards` keeps the guard of the image."""
+    text = lowered("convolution", *before, ("range-guards", {"axes": axes}), *after)
+    assert status(text) == "proved"
+    assert convolves(text, 32, 4, 64, 40)
+
+
 def test_the_halo_is_loaded_once_for_all_taps() -> None:
     """4 x 64 pixels and a window of 3 x 3: six rows, and ten accesses of eight pixels that begin at multiples of 16
     bytes."""

@@ -7,7 +7,8 @@
 Transformations look for sizes in whole blocks. `straightened` gives them that form and remembers which sizes were
 ragged; `restored` rounds every count of blocks of such a size up again and guards accesses to tensors whose inner axes
 it runs along. A fetch ahead of its turn needs no guard of its own then: past the last block lies no element. For the
-same reason no size need be as large as a block.
+same reason no size need be as large as a block. Guards that are there for other reasons stay: of tensors without a
+ragged inner axis, and of accesses that may begin before their axis (padding).
 
 What it cannot do: kernels without matrix instructions; row kernels keep their own guards.
 """
@@ -18,7 +19,16 @@ import ast
 from dataclasses import dataclass
 
 from argus.agent.lower.range_guards import need_only, tied, together
-from argus.agent.lower.source import Source, divided, drop_keyword, is_ag, keyword, set_keyword
+from argus.agent.lower.source import (
+    Source,
+    SourceAccess,
+    SourceTensor,
+    divided,
+    drop_keyword,
+    is_ag,
+    keyword,
+    set_keyword,
+)
 from argus.agent.lower.text import expression
 
 SHAPE = "shape"
@@ -53,9 +63,11 @@ def straightened(source: Source) -> RaggedSizes | None:
     source.function.body = [Whole().visit(node) for node in source.function.body]
     if not found:
         return None
+    tensors = source.tensors()
     for access in (*source.loads(), *source.accesses("store")):
         guard = access.keyword("guard")
-        if isinstance(guard, ast.Constant) and guard.value == SHAPE:
+        ragged = access.place in tensors and _inner(tensors[access.place]) & set(found)
+        if isinstance(guard, ast.Constant) and guard.value == SHAPE and ragged and not _before_the_start(access):
             drop_keyword(access.call, "guard")
     given = keyword(source.decorator, "requires")
     required = str(given.value) if isinstance(given, ast.Constant) else ""
@@ -63,6 +75,16 @@ def straightened(source: Source) -> RaggedSizes | None:
     whole = [f"{size} % {step} == 0" for size, step in found.items()]
     set_keyword(source.decorator, "requires", ast.Constant(" and ".join([*whole, *kept])))
     return RaggedSizes(frozenset(found), required)
+
+
+def _inner(tensor: SourceTensor) -> set[str]:
+    """The sizes of all axes but the outermost."""
+    return {axis.split("=")[-1] for axis in tensor.axes[1:]}
+
+
+def _before_the_start(access: SourceAccess) -> bool:
+    """An index subtracts: there may be padding."""
+    return any(isinstance(node, ast.Sub) for index in access.index for node in ast.walk(index))
 
 
 def restored(source: Source, ragged: RaggedSizes) -> None:
@@ -82,8 +104,7 @@ def restored(source: Source, ragged: RaggedSizes) -> None:
     tensors = source.tensors()
     moves = [a for a in (*source.loads(), *source.accesses("store")) if a.place in tensors]
     for access in moves:
-        inner = {axis.split("=")[-1] for axis in tensors[access.place].axes[1:]}
-        if inner & set(steps):
+        if _inner(tensors[access.place]) & set(steps):
             set_keyword(access.call, "guard", ast.Constant(SHAPE))
     multiples = {size: together(source, size, moves) for size in steps}
     need_only(source, multiples, steps)

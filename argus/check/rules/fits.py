@@ -94,7 +94,7 @@ class Fits(Rule):
         return self._address(access, place) or self._reach(access, place, self._facts(access, place))
 
     def _reach(self, access: Access, place: ProgramPoint, facts: Facts) -> Need | None:
-        parts = buffer_parts(access.address, self.per_lane, (var.name for var, _ in place.loops))
+        parts = buffer_parts(access, self.per_lane, (var.name for var, _ in place.loops))
         if parts.plain or reached(access, parts, self.sizes) is not None:
             return None
         far = Need(self.flow.here(parts.offset), LEAST, LIMIT - access.count * access.memory.dtype.bytes)

@@ -13,7 +13,9 @@ guard g this is shown, for every active thread:
     the scalar offset is 0, or A is in bounds wherever g holds
     B has every part of A that may be in it; parts with loop variables only where A is not known to be in bounds. Of a
     tensor that cannot be large, B may have less where A is in bounds or near by its own bounds
-    A - B is not negative, or B is 0
+    A - B is not negative; or B is 0; or A is the sum over the axes of T, B has all of A's terms that may be in it but
+    none of those axes that may be negative on their own, g compares each of their coordinates with 0, and the immediate
+    is 0 (`base_terms`)
 
 Then an access inside T goes to its byte, and everything else is out of range for the hardware (semantics: `elements`,
 `reach`). An LDS instruction adds a register and an immediate; they must be the address in the workgroup's allocation.
@@ -27,6 +29,7 @@ from functools import cached_property
 import numpy as np
 
 from argus.compile.facts import Facts
+from argus.compile.object.base_terms import BaseTerms, base_terms, never_negative
 from argus.compile.object.index_words import IndexWords
 from argus.compile.object.inputs import pointer
 from argus.compile.object.intended import AccessPart
@@ -230,38 +233,24 @@ class Comparison:
         return space.zero if self.part.data else space.mul(self.active, space.lnot(self.guard))
 
     @cached_property
-    def _uniform_parts(self) -> tuple[Expr, Expr]:
-        """The terms in block variables, and those in loop variables, that are uniform and not negative."""
-        block, moving = E.const(0), E.const(0)
-        terms, _ = E.linear(self.part.address)
-        for atom, factor in terms.items():
-            term = atom * factor
-            names = {v.name for v in atom.free()}
-            if not names <= self.uniform or term.lo is None or term.lo < 0:
-                continue
-            if names & self.loops:
-                moving = moving + term
-            elif names & {"block_x", "block_y", "block_z"}:
-                block = block + term
-        return block, moving
+    def _terms(self) -> BaseTerms:
+        return base_terms(self.part, self.uniform, self.loops)
 
     def _bases(self) -> list[tuple[Expr, Expr]]:
         """(part in the base, part in the scalar offset) as they may be."""
-        block, moving = self._uniform_parts
-        zero = E.const(0)
+        block, moving, zero = self._terms.block, self._terms.moving, E.const(0)
         found = [(zero, zero), (block, zero), (block + moving, zero), (block, moving), (zero, moving)]
         return list(dict.fromkeys(found))
 
     def _near(self, base: Expr, inside: bool) -> bool:
         """The register is no further from this base than is known of it: the kernel's own offset, which stays in reach,
         or in a tensor that cannot be large an element of it."""
-        block, moving = self._uniform_parts
-        tensor, own = self.part.access.memory, self.part.address - block - moving
+        terms, tensor = self._terms, self.part.access.memory
         assert isinstance(tensor, ops.Tensor)
-        if base is block + moving or own.lo is None or own.lo < 0:
+        if base is terms.all or (not terms.by_axes and not never_negative(self.part.address - terms.all)):
             return True
         if may_be_large(tensor):
-            return inside and base is block
+            return inside and base is terms.block
         return inside or BufferParts(base, self.part.address - base).plain
 
     @cached_property
@@ -283,7 +272,8 @@ class Comparison:
         worst: AddressMismatch | None = None
         for base, step, small in self._candidates(moved, where, inside):
             rest = self.part.address - base - step
-            if (base is not E.const(0) or step is not E.const(0)) and (rest.lo is None or rest.lo < 0) and not inside:
+            guarded = self._terms.by_axes and base is self._terms.all and not self.immediate
+            if not (never_negative(rest) or base + step is E.const(0) or inside or guarded):
                 worst = AddressMismatch("the register may be negative, and a base added to it")
                 continue
             if not self._near(base, inside):

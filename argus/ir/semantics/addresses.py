@@ -7,6 +7,15 @@ The offset is right modulo 2**32. A buffer has at most 2**31 bytes from its base
 offset that is outside of the tensor is outside for the hardware as well. Beyond that it would come back to the start: a
 row past the last one of a wide matrix is such an offset. `reach` lists what must hold of the sizes at a launch so that
 no lane's offset gets there; launches refuse sizes that break it. `base_limits` does the same for bases and 64 bits.
+
+An offset that may be negative has no base: the hardware compares it before the base is added. Padding makes such
+offsets, in images of any size; but there the guard compares the coordinate with 0, axis by axis:
+
+    x[n, 4*b + lane - 1]    base      4*n*W, of an axis whose own offset is never negative
+    where 0 <= 4*b+lane-1   offset    4*(4*b + lane - 1), the whole of an axis that the guard keeps from being negative
+
+Where the guard holds, a sum over axes is then not negative. Where it does not hold, nothing is accessed, whatever the
+offset is. The coordinates must add up to the address, and the guard must have the very comparison as one of its parts.
 """
 
 from __future__ import annotations
@@ -16,7 +25,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
-from argus.ir.ops import Access
+from argus.ir.ops import Access, Tensor
 from argus.ir.semantics.arithmetic import LEAST
 from argus.ir.semantics.parts import global_access, named_data, visits
 from argus.layout import expr as E
@@ -32,7 +41,8 @@ _BLOCKS = frozenset({"block_x", "block_y", "block_z"})
 
 @dataclass(frozen=True, slots=True)
 class BufferParts:
-    """A buffer address as base + offset; `base` is uniform over a wave and not negative."""
+    """A buffer address as base + offset; `base` is uniform over a wave and not negative, and 0 where the offset may be
+    negative while the guard holds."""
 
     base: Expr
     offset: Expr
@@ -57,6 +67,13 @@ class AddressSplit:
     moving: Expr
     rest: Expr
     constant: int
+    guarded: bool = False
+    """The offset is not negative where the guard holds; elsewhere it may be."""
+
+    @property
+    def offset(self) -> Expr:
+        """The part of each lane."""
+        return self.rest + self.constant
 
 
 def split_address(address: Expr, per_lane: Collection[str], loops: Iterable[str]) -> AddressSplit:
@@ -78,13 +95,45 @@ def split_address(address: Expr, per_lane: Collection[str], loops: Iterable[str]
     return AddressSplit(block, moving, rest, constant)
 
 
-def buffer_parts(address: Expr, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
+def split_access(access: Access, per_lane: Collection[str], loops: Iterable[str]) -> AddressSplit:
+    """The address of an access to a tensor taken apart: as a whole, or by axes where its offset may be negative; with
+    nothing in the base where it still may be."""
+    inner = frozenset(loops)
+    whole = split_address(access.address, per_lane, inner)
+    if _least(whole.offset) >= 0:
+        return whole
+    parts = _split_by_axes(access, per_lane, inner)
+    return AddressSplit(ZERO, ZERO, access.address - whole.constant, whole.constant) if parts is None else parts
+
+
+def _split_by_axes(access: Access, per_lane: Collection[str], loops: frozenset[str]) -> AddressSplit | None:
+    """Uniform terms of the axes whose own offset is never negative; the other axes stay whole, and the guard says that
+    their coordinates are not negative. None where it does not, or where nothing is left for the base."""
+    tensor, guard = access.memory, access.guard
+    if not isinstance(tensor, Tensor) or guard is None or len(access.coords) != len(tensor.strides):
+        return None
+    known = frozenset(guard.args if guard.op == "land" else (guard,))
+    block, moving, rest, left = ZERO, ZERO, ZERO, access.address
+    for coordinate, stride in zip(access.coords, tensor.strides, strict=True):
+        term = coordinate * stride * tensor.dtype.bytes
+        parts = split_address(term, per_lane, loops)
+        left = left - term
+        if _least(parts.offset) >= 0:
+            block, moving, rest = block + parts.block, moving + parts.moving, rest + parts.offset
+        elif _least(stride) >= 0 and coordinate.ge(0) in known:
+            rest = rest + term
+        else:
+            return None
+    if left.op != "const" or left.value < 0 or (block is ZERO and moving is ZERO):
+        return None
+    constant = E.linear(rest + left)[1]
+    return AddressSplit(block, moving, rest + left - constant, constant, guarded=True)
+
+
+def buffer_parts(access: Access, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
     """The address taken apart: uniform terms in blocks and loops that cannot be negative are the base."""
-    parts = split_address(address, per_lane, loops)
-    offset = parts.rest + parts.constant
-    if _least(offset) < 0:
-        return BufferParts(ZERO, address)
-    return BufferParts(parts.block + parts.moving, offset)
+    parts = split_access(access, per_lane, loops)
+    return BufferParts(parts.block + parts.moving, parts.offset)
 
 
 def _least(e: Expr) -> int:
@@ -160,7 +209,7 @@ def reach(kernel: Kernel) -> tuple[Expr, ...]:
         access = global_access(op)
         if access is None:
             continue
-        parts = buffer_parts(access.address, per_lane, (loop.var.name for loop in loops))
+        parts = buffer_parts(access, per_lane, (loop.var.name for loop in loops))
         end = None if parts.plain else reached(access, parts, known)
         if end is not None:
             found.append(end)
@@ -178,7 +227,7 @@ def base_limits(kernel: Kernel) -> tuple[Expr, ...]:
         access = global_access(op)
         if access is None:
             continue
-        base = buffer_parts(access.address, per_lane, (loop.var.name for loop in loops)).base
+        base = buffer_parts(access, per_lane, (loop.var.name for loop in loops)).base
         if base is ZERO:
             continue
         here = {**known, **blocks}

@@ -66,6 +66,6 @@ def _access(access: Access, per_lane: frozenset[str], loops: frozenset[str]) -> 
     inner = tuple((need, access.guard) for need in needs(access.address))
     if not isinstance(access.memory, Tensor):
         return guard + inner
-    parts = buffer_parts(access.address, per_lane, loops)
+    parts = buffer_parts(access, per_lane, loops)
     far = Need(parts.offset, LEAST, LIMIT - access.count * access.memory.dtype.bytes)
     return guard + inner + (() if parts.plain else ((far, access.guard),))

@@ -51,6 +51,17 @@ def _later(source: str, target: str, shift: int) -> Callable[[Arrays], dict[str,
     return moved
 
 
+def _diagonal(source: str, target: str) -> Callable[[Arrays], dict[str, Any]]:
+    """The result is the source one row and one column before, zero outside of an image."""
+
+    def moved(arrays: Arrays) -> dict[str, Any]:
+        made = np.zeros_like(arrays[source])
+        made[..., 1:, 1:] = arrays[source][..., :-1, :-1]
+        return {target: made}
+
+    return moved
+
+
 def _sizes(name: str, *values: int) -> tuple[dict[str, int], ...]:
     return tuple({name: value} for value in values)
 
@@ -107,6 +118,11 @@ CLASSES = (
     AttackClass(
         "before_rows", 10, ({"M": 1, "N": 32}, {"M": 2, "N": 64}, {"M": 13, "N": 96}, {"M": 16, "N": 32}),
         _later("x", "y", 2), right=frozenset(range(4)), never=frozenset(range(4, 10)) - {6}, exact=frozenset(range(4)),
+    ),
+    AttackClass(
+        "padded_images", 20, tuple({"Z": 2, "C": c, "H": h, "W": w} for c, h, w in ((1, 1, 1), (3, 4, 16), (2, 5, 33))),
+        _diagonal("x", "y"), right=frozenset(range(4)), never=frozenset(range(5, 19)) - {16},
+        exact=frozenset({*range(5), 16, 19}),
     ),
     AttackClass(
         "turns", 16, ({"M": 8, "N": 32}, {"M": 24, "N": 96}, {"M": 40, "N": 64}, {"M": 16, "N": 160}),

@@ -136,15 +136,28 @@ def _floats(
     return np.asarray(values).astype(dtype)
 
 
+def places(tensor: Tensor, sizes: Mapping[str, int]) -> NDArray[np.int64]:
+    """Where in memory each element lies, in elements, row by row."""
+    found = np.zeros(1, dtype=np.int64)
+    for extent, stride in zip(interp.extents(tensor, sizes), tensor.strides, strict=True):
+        found = (found[:, None] + np.arange(extent) * int(E.evaluate(stride, sizes))).reshape(-1)
+    return found
+
+
+def _nested(tensor: Tensor, sizes: Mapping[str, int]) -> bool:
+    """Every stride steps over all that the smaller ones reach, so that no two elements share a place."""
+    axes = zip((int(E.evaluate(s, sizes)) for s in tensor.strides), interp.extents(tensor, sizes), strict=True)
+    reached = 0
+    for stride, extent in sorted(axis for axis in axes if axis[1] > 1):
+        if stride <= reached:
+            return False
+        reached += (extent - 1) * stride
+    return True
+
+
 def _aliased(tensor: Tensor, sizes: Mapping[str, int], drawn: NDArray[Any]) -> NDArray[Any]:
-    """The array as memory with the tensor's strides gives it back."""
-    strides = [int(E.evaluate(s, sizes)) for s in tensor.strides]
-    if 0 in drawn.shape:
+    """The array as memory with the tensor's strides gives it back: elements of one place are one number."""
+    if 0 in drawn.shape or _nested(tensor, sizes):
         return drawn
-    count = 1 + sum((n - 1) * s for n, s in zip(drawn.shape, strides, strict=True))
-    if count >= drawn.size:
-        return drawn
-    memory = np.zeros(count, drawn.dtype)
-    view = np.lib.stride_tricks.as_strided(memory, drawn.shape, tuple(s * drawn.itemsize for s in strides))
-    view[...] = drawn
-    return view.copy()
+    _, first, place = np.unique(places(tensor, sizes), return_index=True, return_inverse=True)
+    return drawn.reshape(-1)[first][place].reshape(drawn.shape)

@@ -20,6 +20,7 @@ from itertools import product
 import numpy as np
 
 from argus.check.events import ProgramPoint
+from argus.check.executed.inputs import places
 from argus.check.explain.search_budget import may_search
 from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, allocatable, inputs, is_index
 from argus.check.solve.limits import spend
@@ -239,10 +240,8 @@ def _true(fact: Expr, env: Mapping[str, int]) -> bool:
 
 def _overlaps(tensor: Tensor, sizes: Mapping[str, int]) -> bool:
     """Several elements are one place in memory."""
-    places = np.zeros(1, dtype=np.int64)
-    for extent, stride in zip(interp.extents(tensor, sizes), tensor.strides, strict=True):
-        places = (places[:, None] + np.arange(extent) * int(E.evaluate(stride, sizes))).reshape(-1)
-    return len(np.unique(places)) < len(places)
+    found = places(tensor, sizes)
+    return len(np.unique(found)) < len(found)
 
 
 def interference(

@@ -166,8 +166,8 @@ def larger(kernel: Kernel) -> list[dict[str, int]]:
 
 
 def whole_tiles(kernel: Kernel) -> list[dict[str, int]]:
-    """The launch with one whole tile of every size, so that no guard switches a lane off, and strides without gaps; if
-    the kernel allows it. A size that nothing counts is as long as a tile of the result's last axis."""
+    """Launches with one whole tile of every size, and with almost two, where the kernel allows them: no guard switches
+    a lane off. Strides have no gaps. A size that nothing counts is as long as a tile of the result's last axis."""
     if not may_search():
         return []
     given = _given(kernel)
@@ -175,19 +175,26 @@ def whole_tiles(kernel: Kernel) -> list[dict[str, int]]:
     choices = {symbol: _choices(kernel, symbol) for symbol in free}
     if not all(choices.values()):
         return []
-    counted = {v for e in (*kernel.grid, *_loop_bounds(kernel)) for v in e.free()} | {
-        v for r in kernel.requires for v in r.free()
-    }
+    counted = {v for e in (*kernel.grid, *_loop_bounds(kernel), *kernel.requires) for v in e.free()}
     width = max((_tile(kernel, t.shape[-1]) for t in kernel.tensors if t.written and t.shape), default=1)
-    wanted = {}
-    for symbol, values in choices.items():
-        least = largest_unit(kernel, symbol) if symbol in counted else width  # as many as the result has columns
-        wanted[symbol] = next((v for v in values if v >= least), max(values[-1], min(least, symbol.hi or least)))
-    for _ in range(2):  # strides follow from sizes, and may be sizes of other tensors
-        values = next(_complete(kernel, given, free, [[wanted[symbol]] for symbol in free]))
+    found = []
+    for tiles in (1, 2):
+        wanted = {}
+        for symbol, values in choices.items():
+            unit = largest_unit(kernel, symbol) if symbol in counted else width
+            least = tiles * unit - (tiles - 1)
+            wanted[symbol] = next((v for v in values if v >= least), max(values[-1], min(least, symbol.hi or least)))
+        found.append(_without_gaps(kernel, given, wanted))
+    return [sizes for sizes in found if _allowed(kernel, sizes, MAX_BLOCKS)]
+
+
+def _without_gaps(kernel: Kernel, given: Mapping[Expr, Expr], wanted: dict[Expr, int]) -> dict[str, int]:
+    """All sizes, with strides that follow from them; strides may be sizes of other tensors."""
+    for _ in range(2):
+        values = next(_complete(kernel, given, list(wanted), [[value] for value in wanted.values()]))
         sizes = {symbol.name: value for symbol, value in zip(kernel.shapes, values, strict=True)}
         wanted |= {symbol: value for symbol, value in _dense_strides(kernel, sizes).items() if symbol in wanted}
-    return [sizes] if _allowed(kernel, sizes, MAX_BLOCKS) else []
+    return sizes
 
 
 def _dense_strides(kernel: Kernel, sizes: Mapping[str, int]) -> dict[Expr, int]:

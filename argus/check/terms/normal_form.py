@@ -152,7 +152,8 @@ class Terms(TermArithmetic):
             (self._times(outer, self._power(Reduce("sum", axis, core, items, domain), 2)), c)
             for core, outer, c in monomials
         ]
-        if len(parts := dict(made)) == len(made) and not any(self._has_sums(outer) for _, outer, _ in monomials):
+        openings = [(opening, c) for mono, c in made for opening, _ in self._openings(mono)]
+        if len(parts := dict(made)) == len(made) and len(set(openings)) == len(openings):
             return self.made(parts)  # no two of them can be put together
         return reduce(self.add, (self.monomial(mono, c) for mono, c in made), ZERO)
 
@@ -170,9 +171,6 @@ class Terms(TermArithmetic):
                     within, without = exponent, ZERO
                 found.append((self._intern((((inner, within), 1),)), (outer, without), c))
         return self._apart[key]
-
-    def _has_sums(self, mono: Mono) -> bool:
-        return any(isinstance(atom := self.atoms[n], Reduce) and atom.op == "sum" for n, _ in mono[0])
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""

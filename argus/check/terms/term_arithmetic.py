@@ -111,7 +111,8 @@ class TermArithmetic(DefinedTerms):
     def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
         """Exponents add up formally: where an exponential was taken apart, its argument is finite."""
         factors = self.times_factors(x[0], y[0], formal)
-        return self._one_product(factors) if self.multiplies else factors, self.add(x[1], y[1], formal=True)
+        exponent = self.add(x[1], y[1], formal=True) if x[1] != ZERO or y[1] != ZERO else ZERO
+        return self._one_product(factors) if self.multiplies else factors, exponent
 
     def _one_product(self, factors: Factors) -> Factors:
         """Factors that are products of one body over an axis, as one over the coordinates of all."""

@@ -91,9 +91,16 @@ class Interned:
 
     def made(self, parts: Mapping[Mono, float]) -> int:
         """The sum of these monomials, as it is written."""
-        if any(isinstance(c, int) and abs(c) >= LARGEST for c in parts.values()):
-            return UNKNOWN
-        return self._intern(tuple(sorted((m, canonical(c)) for m, c in parts.items() if c != 0)))
+        kept: list[tuple[Mono, float]] = []
+        for mono, c in parts.items():
+            if isinstance(c, int):
+                if abs(c) >= LARGEST:
+                    return UNKNOWN
+            else:
+                c = canonical(c)
+            if c != 0:
+                kept.append((mono, c))
+        return self._intern(tuple(sorted(kept)))
 
     def number_of(self, atom: Atom) -> int:
         """The number of an atom, in monomials."""

@@ -27,7 +27,7 @@ def _body(terms: Terms, dice: Random) -> int:
         factors = [dice.choice([x, y, eps, *parts, *other]) for _ in range(dice.randint(1, 3))]
         product = reduce(terms.multiply, factors)
         total = terms.add(total, terms.scaled(product, dice.choice([1, -1, 2, 0.5])))
-    if dice.random() < 0.5:  # y * part + 2 * y * part' - y * part': equal coefficients only at the end, so two monomials
+    if dice.random() < 0.5:  # y * part + 2 * y * part' - y * part': two monomials of equal coefficients
         for part, c in ((parts[0], 1), (parts[1], 2), (parts[1], -1)):
             total = terms.add(total, terms.scaled(terms.multiply(y, part), c))
     return total

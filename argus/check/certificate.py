@@ -146,7 +146,7 @@ def with_parts(atom: Atom, change: TermChange) -> Atom:
         case Where(yes=yes, no=no):
             return replace(atom, yes=change(yes), no=change(no))
         case Reduce(body=body):
-            return replace(atom, body=change(body))
+            return atom._replace(body=change(body))
         case _:
             return atom
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from argus.check.rules.in_bounds import _whole_steps
+from argus.check.rules.in_bounds import whole_steps
 from argus.layout import expr as E
 from argus.layout.expr import var
 
@@ -18,7 +18,7 @@ def test_claims_hold_for_every_number() -> None:
         a, b, last, divides = (int(dice.integers(low, high)) for low, high in ((1, 9), (-8, 9), (0, 8), (1, 9)))
         start = X * a + b
         facts = (E.land(start.lt(SIZE), start.ge(0)), (SIZE % divides).eq(0))
-        if not _whole_steps(facts, start, last, SIZE, (start + last).lt(SIZE)):
+        if not whole_steps(facts, start, last, SIZE, (start + last).lt(SIZE)):
             continue
         claimed += 1
         for x, size in np.ndindex(20, 60):
@@ -30,8 +30,8 @@ def test_claims_hold_for_every_number() -> None:
 def test_nothing_is_claimed_without_its_facts() -> None:
     start, even = X * 4, (SIZE % 4).eq(0)
     limit = (start + 3).lt(SIZE)
-    assert _whole_steps((start.lt(SIZE), even), start, 3, SIZE, limit)
-    assert not _whole_steps((even,), start, 3, SIZE, limit)
-    assert not _whole_steps((start.lt(SIZE),), start, 3, SIZE, limit)
-    assert not _whole_steps((start.lt(SIZE), even), start + 1, 3, SIZE, (start + 4).lt(SIZE))
-    assert not _whole_steps((start.lt(SIZE), even), start, 3, SIZE, start.ge(0))
+    assert whole_steps((start.lt(SIZE), even), start, 3, SIZE, limit)
+    assert not whole_steps((even,), start, 3, SIZE, limit)
+    assert not whole_steps((start.lt(SIZE),), start, 3, SIZE, limit)
+    assert not whole_steps((start.lt(SIZE), even), start + 1, 3, SIZE, (start + 4).lt(SIZE))
+    assert not whole_steps((start.lt(SIZE), even), start, 3, SIZE, start.ge(0))

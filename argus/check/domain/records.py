@@ -140,10 +140,17 @@ class Tables:
 
     def rests_of(self, record: NDArray[np.int32]) -> NDArray[np.int32]:
         """Numbers of the rests on every axis, for an array of record numbers."""
+        return self._all_rests()[record]
+
+    def rests_along(self, record: NDArray[np.int32], axis: int) -> NDArray[np.int32]:
+        """Numbers of the rests on one axis."""
+        return self._all_rests()[:, axis][record]
+
+    def _all_rests(self) -> NDArray[np.int32]:
         if len(self._matrix) < len(self.records):
             fresh = [r.rests for r in self.records[len(self._matrix) :]]
             self._matrix = np.concatenate([self._matrix, np.array(fresh, dtype=np.int32)])
-        return self._matrix[record]
+        return self._matrix
 
     def terms_of(self, record: NDArray[np.int32]) -> NDArray[np.int64]:
         """What the elements are worth; UNKNOWN for pieces of elements."""

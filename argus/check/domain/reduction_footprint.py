@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from argus.layout import expr as E
 from argus.layout.expr import Expr, linear
@@ -23,16 +24,12 @@ MAX_SPAN = 1 << 16
 """Coordinates from the first to the last of one part: the bits of its mask."""
 
 
-@dataclass(frozen=True, slots=True)
-class FootprintPart:
+class FootprintPart(NamedTuple):
     """The coordinates rest + low + i for every set bit i of `mask`; bit 0 is set."""
 
     rest: Expr
     low: int
     mask: int
-
-    def __hash__(self) -> int:
-        return hash((self.rest, self.low, self.mask))
 
     def offsets(self) -> list[int]:
         """The coordinates beyond `rest`."""

@@ -13,7 +13,7 @@ import numpy as np
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.launches import MOST_STEPS, steps
 from argus.check.explain.search_budget import may_search
-from argus.check.explain.small_executions import launches, varied
+from argus.check.explain.small_executions import launches, varied, whole_tiles
 from argus.check.explain.writers import Writer, coordinates_of, writers
 from argus.check.report import Counterexample, Party
 from argus.check.walk import KernelWalk
@@ -28,7 +28,7 @@ SEED = 1
 
 
 def miswritten_element(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    tried = [*varied(flow.kernel), *launches(flow.kernel, 6)]
+    tried = [*varied(flow.kernel), *launches(flow.kernel, 6), *whole_tiles(flow.kernel)]
     for sizes in (one for one in tried if steps(flow.kernel, one) <= MOST_STEPS):
         if not may_search(1):
             return None

@@ -166,11 +166,65 @@ def larger(kernel: Kernel) -> list[dict[str, int]]:
     return [sizes for sizes in found if _allowed(kernel, sizes, MAX_BLOCKS)]
 
 
+def whole_tiles(kernel: Kernel) -> list[dict[str, int]]:
+    """Launches with one whole tile of every size, and with almost two, where the kernel allows them: no guard switches
+    a lane off. Strides have no gaps. A size that nothing counts is as long as a tile of the result's last axis."""
+    if not may_search():
+        return []
+    given = _given(kernel)
+    free = [symbol for symbol in kernel.shapes if symbol not in given]
+    choices = {symbol: _choices(kernel, symbol) for symbol in free}
+    if not all(choices.values()):
+        return []
+    counted = {v for e in (*kernel.grid, *_loop_bounds(kernel), *kernel.requires) for v in e.free()}
+    width = max((_tile(kernel, t.shape[-1]) for t in kernel.tensors if t.written and t.shape), default=1)
+    found = []
+    for tiles in (1, 2):
+        wanted = {}
+        for symbol, values in choices.items():
+            unit = largest_unit(kernel, symbol) if symbol in counted else width
+            least = tiles * unit - (tiles - 1)
+            wanted[symbol] = next((v for v in values if v >= least), max(values[-1], min(least, symbol.hi or least)))
+        found.append(_without_gaps(kernel, given, wanted))
+    return [sizes for sizes in found if _allowed(kernel, sizes, MAX_BLOCKS)]
+
+
+def _without_gaps(kernel: Kernel, given: Mapping[Expr, Expr], wanted: dict[Expr, int]) -> dict[str, int]:
+    """All sizes, with strides that follow from them; strides may be sizes of other tensors."""
+    for _ in range(2):
+        values = next(_complete(kernel, given, list(wanted), [[value] for value in wanted.values()]))
+        sizes = {symbol.name: value for symbol, value in zip(kernel.shapes, values, strict=True)}
+        wanted |= {symbol: value for symbol, value in _dense_strides(kernel, sizes).items() if symbol in wanted}
+    return sizes
+
+
+def _dense_strides(kernel: Kernel, sizes: Mapping[str, int]) -> dict[Expr, int]:
+    """Values of sizes that are strides, with which tensors have no gaps."""
+    found: dict[Expr, int] = {}
+    for tensor in kernel.tensors:
+        step = 1
+        for extent, stride in zip(reversed(tensor.shape), reversed(tensor.strides), strict=True):
+            if stride in kernel.shapes:
+                found[stride] = max(step, found.get(stride, 0))
+            step = (found[stride] if stride in found else int(E.evaluate(stride, sizes))) * int(
+                E.evaluate(extent, sizes)
+            )
+    return found
+
+
 def stated(kernel: Kernel) -> list[dict[str, int]]:
     """The author's example: strides among the sizes are there far enough apart to tell elements of a view apart."""
     sizes = dict(kernel.example)
     complete = may_search() and all(symbol.name in sizes for symbol in kernel.shapes)
     return [sizes] if complete and _allowed(kernel, sizes, MANY_BLOCKS) else []
+
+
+def _tile(kernel: Kernel, extent: Expr) -> int:
+    return max((largest_unit(kernel, symbol) for symbol in extent.free()), default=1)
+
+
+def _loop_bounds(kernel: Kernel) -> list[Expr]:
+    return [e for op in ops.walk(kernel.body) if isinstance(op, ops.For) for e in (op.lo, op.hi)]
 
 
 def largest_unit(kernel: Kernel, symbol: Expr) -> int:
@@ -180,10 +234,9 @@ def largest_unit(kernel: Kernel, symbol: Expr) -> int:
 
 def _units(kernel: Kernel, symbol: Expr) -> set[int]:
     """Constants that divide this symbol (or one tied to it by an equation) in requirements, grid and loop bounds."""
-    loops = [e for op in ops.walk(kernel.body) if isinstance(op, ops.For) for e in (op.lo, op.hi)]
     equal = {v for r in kernel.requires if r.op == "eq" and symbol in r.free() for v in r.free()} | {symbol}
     units = {1}
-    for e in (*kernel.requires, *kernel.grid, *loops):
+    for e in (*kernel.requires, *kernel.grid, *_loop_bounds(kernel)):
         for node in E.postorder(e):
             if node.op in ("mod", "floordiv") and node.args[1].op == "const" and equal & node.args[0].free():
                 units.add(abs(node.args[1].value))
@@ -205,6 +258,8 @@ def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
 
 
 def _allowed(kernel: Kernel, sizes: Mapping[str, int], blocks: int) -> bool:
+    if not all(within(symbol, sizes[symbol.name]) for symbol in kernel.shapes):
+        return False
     try:
         if not all(E.evaluate(r, sizes) for r in kernel.requires):
             return False
@@ -212,6 +267,11 @@ def _allowed(kernel: Kernel, sizes: Mapping[str, int], blocks: int) -> bool:
     except ExprError:
         return False
     return min(grid) >= 1 and int(np.prod(grid)) <= blocks and allocatable(kernel, sizes)
+
+
+def within(symbol: Expr, value: int) -> bool:
+    """A size is inside the bounds that it has by itself; one that an equation gives need not be."""
+    return (symbol.lo is None or value >= symbol.lo) and (symbol.hi is None or value <= symbol.hi)
 
 
 def executions(kernel: Kernel, place: ProgramPoint) -> Iterator[Execution]:

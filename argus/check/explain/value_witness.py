@@ -23,7 +23,7 @@ from argus.check.executed.launches import MOST_STEPS, steps
 from argus.check.executed.outcome import Kind, SmallLaunch
 from argus.check.executed.premises import overflows
 from argus.check.explain.search_budget import may_search
-from argus.check.explain.small_executions import beyond, larger, launches, longest, ragged, stated, varied
+from argus.check.explain.small_executions import beyond, larger, launches, longest, ragged, stated, varied, whole_tiles
 from argus.check.explain.term_difference import difference, parting_line
 from argus.check.explain.term_text import shown
 from argus.check.explain.writers import writers
@@ -129,7 +129,14 @@ def _trials(kernel: Kernel) -> list[SmallLaunch]:
     largest of them also with inputs of wide spread; the smallest and the largest with sparse inputs, the smallest with
     negative ones and integers of the whole range; ramps and powers where the specification has maxima or products."""
     small = varied(kernel)
-    others = [*ragged(kernel), *larger(kernel), *longest(kernel), *stated(kernel), *beyond(kernel)]
+    others = [
+        *ragged(kernel),
+        *larger(kernel),
+        *longest(kernel),
+        *stated(kernel),
+        *beyond(kernel),
+        *whole_tiles(kernel),
+    ]
     small += [sizes for sizes in others if sizes not in small and _elements(kernel, sizes) <= MOST]
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []

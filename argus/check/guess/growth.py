@@ -216,7 +216,7 @@ def _repeated(terms: Terms, shape: LoopShape, term: int) -> int:
         if shape.counter in terms.free(rest):
             return UNKNOWN
         items = (Over(shape.counter, shape.first, shape.counter, shape.stride, atom.footprint),)
-        total = terms.add(total, terms.multiply(rest, terms.atom(replace(atom, footprint=items))))
+        total = terms.add(total, terms.multiply(rest, terms.atom(atom._replace(footprint=items))))
     return total
 
 

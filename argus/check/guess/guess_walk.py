@@ -16,6 +16,7 @@ the differing slots are declared lost. The last candidate is written down, right
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from itertools import count
 
 import numpy as np
@@ -75,7 +76,7 @@ class GuessWalk(KernelWalk):
 
     def __init__(self, kernel: Kernel, prover: Prover, given_up: Mapping[LoopPath, Collection[int]]) -> None:
         super().__init__(kernel, prover)
-        self.tables.parted = lambda op, term: parted(self.tables.terms, op, term)
+        self.tables.parted = cache(lambda op, term: parted(self.tables.terms, op, term))
         self.writer = CertificateWriter(self.tables)
         self.given_up = given_up
         self.only: frozenset[int] | None = None

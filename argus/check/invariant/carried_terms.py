@@ -122,7 +122,7 @@ def closed_maxima(
         ]
         if mark in left.args and len(parts) == len(taken):
             before = [
-                replace(a, footprint=(sets.Over(shape.counter, shape.first, shape.counter, shape.stride, a.footprint),))
+                a._replace(footprint=(sets.Over(shape.counter, shape.first, shape.counter, shape.stride, a.footprint),))
                 for a in parts
             ]
             found[name] = terms.extreme("max", (first, *map(terms.atom, before)))

@@ -21,6 +21,7 @@ from __future__ import annotations
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
+from argus.check.rules.in_bounds import whole_steps
 from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.walk import KernelWalk
 from argus.ir import ops
@@ -109,10 +110,12 @@ class Fits(Rule):
         tensor = access.memory
         if not isinstance(tensor, Tensor) or len(access.coords) != len(tensor.shape):
             return False
+        known = (*self.flow.prover.base, *facts)
         for axis, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
             here, last = self.flow.here(coordinate), access.count - 1 if axis == access.axis % len(tensor.axes) else 0
-            if any(self.flow.prover.holds(facts, end) is not True for end in (here.ge(0), (here + last).lt(extent))):
-                return False
+            for end in (here.ge(0), (here + last).lt(extent)):
+                if not whole_steps(known, here, last, extent, end) and self.flow.prover.holds(facts, end) is not True:
+                    return False
         return True
 
 

@@ -113,7 +113,7 @@ class InBounds(Rule):
             limits = self._limits(place, access, here, last, extent, upper=axis != outer)
             for limit in limits:
                 if (
-                    _whole_steps((*flow.prover.base, *facts), here, last, extent, limit)
+                    whole_steps((*flow.prover.base, *facts), here, last, extent, limit)
                     or flow.prover.holds(facts, limit) is True
                 ):
                     continue
@@ -164,7 +164,7 @@ class InBounds(Rule):
         return self.steps[key]
 
 
-def _whole_steps(facts: tuple[Expr, ...], start: Expr, last: int, extent: Expr, limit: Expr) -> bool:
+def whole_steps(facts: tuple[Expr, ...], start: Expr, last: int, extent: Expr, limit: Expr) -> bool:
     """start + last < extent, where start < extent is a fact and both are multiples of last + 1: an access that begins
     inside does not end behind the axis."""
     if last == 0 or limit is not (start + last).lt(extent):

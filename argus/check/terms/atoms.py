@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from argus.check.domain.reduction_footprint import ReducedFootprint
 from argus.layout import expr as E
@@ -81,8 +81,7 @@ class Where:
     no: int = ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class Reduce:
+class Reduce(NamedTuple):
     """`op` of `body` over the coordinates taken on an axis. `domain` stands for `reduction_footprint` once that is
     known to be it."""
 

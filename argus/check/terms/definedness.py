@@ -158,6 +158,8 @@ class DefinedTerms(IntegerTerms):
 
     def times_factors(self, x: Factors, y: Factors, formal: bool) -> Factors:
         """The product of powers. Those that must not be put together stand in an atom of their own."""
+        if not x and len(y) == 1 and not self.indicator(y[0][0]):
+            return y
         powers = dict(x)
         for number, twice in y:
             before = powers.get(number, 0)

@@ -14,7 +14,7 @@ specification.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -281,7 +281,7 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
                 return True
         if not (isinstance(atom, Reduce) and atom.op == "max"):
             continue
-        if isinstance(smaller, Reduce) and smaller == replace(atom, footprint=smaller.footprint):
+        if isinstance(smaller, Reduce) and smaller == atom._replace(footprint=smaller.footprint):
             if contains(atom.footprint, smaller.footprint):
                 return True
         elif atom.body == rest:

@@ -56,6 +56,11 @@ from argus.layout.expr import Expr
 class Terms(TermArithmetic):
     """The interned terms of one kernel, in normal form."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._apart: dict[tuple[int, int], list[tuple[int, Mono, float]]] = {}
+        self._reductions: dict[tuple[int, int, ReducedFootprint, Expr | None], int] = {}
+
     def joined(self, op: Reduction, args: list[int]) -> int:
         """One or several terms, reduced."""
         if op in ("max", "min"):
@@ -134,17 +139,38 @@ class Terms(TermArithmetic):
         if op != "sum":
             self.multiplies |= op == "prod"
             return self.atom(Reduce(op, axis, body, items, domain)) if axis in self.axes(body) else body
-        total = ZERO
-        for (factors, exponent), c in self._polys[body]:
-            inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
-            outer = tuple(f for f in factors if f not in inner)
-            within, without = self._split(exponent, axis)
-            if not may_leave_a_sum(self, within, without):
-                within, without = exponent, ZERO
-            core = self._intern((((inner, within), 1),))
-            reduced = self._power(Reduce("sum", axis, core, items, domain), 2)
-            total = self.add(total, self.monomial(self._times((outer, without), reduced), c))
-        return total
+        key = axis, body, items, domain
+        found = self._reductions.get(key)
+        if found is None:
+            found = self._reductions[key] = self._sum(axis, body, items, domain)
+        return found
+
+    def _sum(self, axis: int, body: int, items: ReducedFootprint, domain: Expr | None) -> int:
+        monomials = self._taken_apart(axis, body)
+        spend(len(monomials))
+        made = [
+            (self._times(outer, self._power(Reduce("sum", axis, core, items, domain), 2)), c)
+            for core, outer, c in monomials
+        ]
+        openings = [(opening, c) for mono, c in made for opening, _ in self._openings(mono)]
+        if len(parts := dict(made)) == len(made) and len(set(openings)) == len(openings):
+            return self.made(parts)  # no two of them can be put together
+        return reduce(self.add, (self.monomial(mono, c) for mono, c in made), ZERO)
+
+    def _taken_apart(self, axis: int, body: int) -> list[tuple[int, Mono, float]]:
+        """The monomials of a body that is summed along an axis: what depends on it as a term, what does not, and the
+        coefficient."""
+        key = axis, body
+        if key not in self._apart:
+            found = self._apart[key] = []
+            for (factors, exponent), c in self._polys[body]:
+                inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
+                outer = tuple(f for f in factors if f not in inner)
+                within, without = self._split(exponent, axis)
+                if not may_leave_a_sum(self, within, without):
+                    within, without = exponent, ZERO
+                found.append((self._intern((((inner, within), 1),)), (outer, without), c))
+        return self._apart[key]
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""

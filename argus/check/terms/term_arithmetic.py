@@ -26,8 +26,16 @@ MAX_MONOMIALS = 128
 """Products of one term: a convolution has as many as taps, 125 for 5 x 5 x 5."""
 
 
+Opening = tuple[Factors, int, int, int]
+"""Of a sum inside a monomial: the other factors, the exponent, the axis and the body."""
+
+
 class TermArithmetic(DefinedTerms):
     """Terms that are added, multiplied, raised to powers, and selected by conditions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open_sums: dict[Mono, list[tuple[Opening, ReducedFootprint]]] = {}
 
     def add(self, x: int, y: int, formal: bool = False) -> int:
         """The sum. What cancels stays as 0 times itself where it may be undefined, unless `formal`."""
@@ -36,9 +44,10 @@ class TermArithmetic(DefinedTerms):
         if x == ZERO or y == ZERO:
             return y if x == ZERO else x
         key = (x, y, formal) if x < y else (y, x, formal)
-        if key not in self._sums:
-            self._sums[key] = self._add(x, y, formal)
-        return self._sums[key]
+        found = self._sums.get(key)
+        if found is None:
+            found = self._sums[key] = self._add(x, y, formal)
+        return found
 
     def _add(self, x: int, y: int, formal: bool) -> int:
         infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
@@ -46,18 +55,22 @@ class TermArithmetic(DefinedTerms):
             return self.constant(infinite.pop()) if len(infinite) == 1 else UNKNOWN
         spend(len(self._polys[x]) + len(self._polys[y]))
         total: dict[Mono, float] = dict(self._polys[x])
-        openings: dict[tuple[Factors, int, int, int, float], Mono] = {}
+        unions: dict[tuple[int, int], ReducedFootprint] = {}  # monomials of one sum share what they have taken
+        openings: dict[tuple[Opening, float], tuple[Mono, ReducedFootprint]] = {}
         for mono, c in self._polys[x]:
-            for key, _ in self._openings(mono, c):
-                openings[key] = mono
+            for opening, footprint in self._openings(mono):
+                openings[opening, c] = mono, footprint
         for mono, c in self._polys[y]:
             if mono in total:
                 total[mono] += c
                 continue
-            for key, items in self._openings(mono, c):
-                partner = openings.get(key)
+            for opening, items in self._openings(mono):
+                partner, mine = openings.get((opening, c), (None, ()))
                 if partner is not None and partner in total and total[partner] == c:
-                    whole = self._united(partner, key, items)
+                    both = unions.get((id(mine), id(items)))
+                    if both is None:
+                        both = unions[id(mine), id(items)] = sets.union(mine, items, twice=True)
+                    whole = self._united(opening, both)
                     if whole not in total:
                         del total[partner]
                         total[whole] = c
@@ -71,21 +84,21 @@ class TermArithmetic(DefinedTerms):
         undefined = self.zero_times(self.made(gone)) if gone else ZERO
         return made if undefined == ZERO else self.add(made, undefined)
 
-    def _openings(self, mono: Mono, c: float) -> list[tuple[tuple[Factors, int, int, int, float], ReducedFootprint]]:
+    def _openings(self, mono: Mono) -> list[tuple[Opening, ReducedFootprint]]:
         """The sums of a monomial that could go on: what must be equal for two of them to be one, and what was taken."""
-        found = []
-        for n, (number, twice) in enumerate(mono[0]):
-            atom = self.atoms[number]
-            if twice == 2 and isinstance(atom, Reduce) and atom.op == "sum" and atom.domain is None:
-                others = (*mono[0][:n], *mono[0][n + 1 :])
-                found.append(((others, mono[1], atom.axis, atom.body, c), atom.footprint))
+        found = self._open_sums.get(mono)
+        if found is None:
+            found = self._open_sums[mono] = []
+            for n, (number, twice) in enumerate(mono[0]):
+                atom = self.atoms[number]
+                if twice == 2 and isinstance(atom, Reduce) and atom.op == "sum" and atom.domain is None:
+                    others = (*mono[0][:n], *mono[0][n + 1 :])
+                    found.append(((others, mono[1], atom.axis, atom.body), atom.footprint))
         return found
 
-    def _united(self, partner: Mono, key: tuple[Factors, int, int, int, float], items: ReducedFootprint) -> Mono:
-        others, exponent, axis, body, c = key
-        mine = next(footprint for candidate, footprint in self._openings(partner, c) if candidate == key)
-        both = Reduce("sum", axis, body, sets.union(mine, items, twice=True))
-        return self._times((others, exponent), self._power(both, 2))
+    def _united(self, opening: Opening, items: ReducedFootprint) -> Mono:
+        others, exponent, axis, body = opening
+        return self._times((others, exponent), self._power(Reduce("sum", axis, body, items), 2))
 
     def scaled(self, x: int, c: float) -> int:
         if x == UNKNOWN:
@@ -98,7 +111,8 @@ class TermArithmetic(DefinedTerms):
     def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
         """Exponents add up formally: where an exponential was taken apart, its argument is finite."""
         factors = self.times_factors(x[0], y[0], formal)
-        return self._one_product(factors) if self.multiplies else factors, self.add(x[1], y[1], formal=True)
+        exponent = self.add(x[1], y[1], formal=True) if x[1] != ZERO or y[1] != ZERO else ZERO
+        return self._one_product(factors) if self.multiplies else factors, exponent
 
     def _one_product(self, factors: Factors) -> Factors:
         """Factors that are products of one body over an axis, as one over the coordinates of all."""

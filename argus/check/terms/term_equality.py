@@ -18,7 +18,7 @@ Then equal terms are the same number. Stored elements are known to lie inside th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal
 
@@ -290,7 +290,7 @@ class Judge:
                 continue
             start, stride, count = found
             steps = in_steps(atom.footprint, start, stride)
-            run = None if steps is None else self.interval(replace(atom, footprint=steps), facts, ordered=True)
+            run = None if steps is None else self.interval(atom._replace(footprint=steps), facts, ordered=True)
             if run is not None and self._holds(facts, E.land(run[0].eq(0), run[1].eq(count))):
                 return wanted.footprint
         return None

@@ -60,6 +60,7 @@ class Interned:
         self._free: dict[int, frozenset[Expr]] = {}
         self._sums: dict[tuple[int, int, bool], int] = {}
         self._products: dict[tuple[int, int, bool], int] = {}
+        self._mono_sizes: dict[Mono, int] = {}
         self._polys.append((((((-1, 1),), ZERO), 1),))
         self._sizes.append(1)
         for poly in ((), ((UNIT, 1),)):
@@ -81,14 +82,25 @@ class Interned:
         return number
 
     def _size_of(self, mono: Mono) -> int:
-        inner = [t for n, _ in mono[0] for t in parts_of(self.atoms[n])]
-        return 1 + len(mono[0]) + sum(self._sizes[t] for t in (*inner, mono[1]) if t != ZERO)
+        size = self._mono_sizes.get(mono)
+        if size is None:
+            inner = [t for n, _ in mono[0] for t in parts_of(self.atoms[n])]
+            size = 1 + len(mono[0]) + sum(self._sizes[t] for t in (*inner, mono[1]) if t != ZERO)
+            self._mono_sizes[mono] = size
+        return size
 
     def made(self, parts: Mapping[Mono, float]) -> int:
         """The sum of these monomials, as it is written."""
-        if any(isinstance(c, int) and abs(c) >= LARGEST for c in parts.values()):
-            return UNKNOWN
-        return self._intern(tuple(sorted((m, canonical(c)) for m, c in parts.items() if c != 0)))
+        kept: list[tuple[Mono, float]] = []
+        for mono, c in parts.items():
+            if isinstance(c, int):
+                if abs(c) >= LARGEST:
+                    return UNKNOWN
+            else:
+                c = canonical(c)
+            if c != 0:
+                kept.append((mono, c))
+        return self._intern(tuple(sorted(kept)))
 
     def number_of(self, atom: Atom) -> int:
         """The number of an atom, in monomials."""

@@ -101,17 +101,19 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
     else:
         found, _, inverse = distinct_rows(key)
     made = []
-    for n, k in enumerate(found):
-        sides = tables[int(k[0])], tables[int(k[1])]
-        after = k[2 : 2 + tables.width]
-        where = k[2 + tables.width :].reshape(2, len(bound))
+    first = 2 + tables.width
+    second = first + len(bound)
+    for n, k in enumerate(found.tolist()):  # numbers of Python: there are as many rows as lanes
+        sides = tables[k[0]], tables[k[1]]
+        after = tuple(k[2:first])
+        where = k[first:second], k[second:]
         term = _term(fn, sides, after, bound, where, tables)
         if bound and fn == "add" and not _grows(sides, term, tables, fused):
             after = _side_by_side(sides, after, bound)
             term = _term(fn, sides, after, bound, where, tables)
             here = (inverse == n).reshape(shape)
             kept = np.where((rx == after) & here[..., None], x.offset, y.offset)
-            offset = np.where(here[..., None], np.where(after < 0, 0, kept), offset).astype(np.int32)
+            offset = np.where(here[..., None], np.where(np.less(after, 0), 0, kept), offset).astype(np.int32)
         made.append(tables.intern(_joined(fn, *sides, after, term, tables)))
     record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
     return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
@@ -125,34 +127,34 @@ def _grows(sides: tuple[Record, Record], term: int, tables: Tables, fused: bool)
     return len(tables.terms[term]) < sum(len(tables.terms[side.term]) for side in sides)
 
 
-def _side_by_side(sides: tuple[Record, Record], after: np.ndarray, bound: list[int]) -> np.ndarray:
+def _side_by_side(sides: tuple[Record, Record], after: tuple[int, ...], bound: list[int]) -> tuple[int, ...]:
     """Rests of a sum of different things: a statistic is applied to the element; two elements, each at its coordinate,
     belong to neither."""
-    result = after.copy()
+    result = list(after)
     for axis in bound:
         rests = [side.rests[axis] for side in sides]
         if min(rests) == REDUCED and max(rests) >= 0:
             result[axis] = max(rests)
-    return result
+    return tuple(result)
 
 
 def _term(
     fn: str,
     sides: tuple[Record, Record],
-    after: np.ndarray,
+    after: tuple[int, ...],
     bound: list[int],
-    where: np.ndarray,
+    where: tuple[list[int], list[int]],
     tables: Tables,
 ) -> int:
     """What the result is worth: coordinates that are reduced over become part of the operands' terms."""
-    if (after == CONFLICT).any():
+    if CONFLICT in after:
         return UNKNOWN
     terms = []
     for record, offsets in zip(sides, where, strict=True):
         term = record.term
         for axis, offset in zip(bound, offsets, strict=True):
             if record.rests[axis] >= 0 and after[axis] == REDUCED:
-                items = one(tables.rests[record.rests[axis]], int(offset))
+                items = one(tables.rests[record.rests[axis]], offset)
                 term = computed_places.reduced(tables, reduction_of(fn), axis, term, items)
         terms.append(term)
     return binary_term(tables.terms, fn, terms[0], terms[1])
@@ -184,7 +186,7 @@ def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables
     return result.astype(np.int32)
 
 
-def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, term: int, tables: Tables) -> Record:
+def _joined(fn: str, x: Record, y: Record, numbers: tuple[int, ...], term: int, tables: Tables) -> Record:
     for side in (x, y):
         if side.kind == "lost":
             return side
@@ -194,7 +196,6 @@ def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, term: int, tables:
             return Record("lost", rests=tables.nowhere, why=PIECE)
     if fn == "mul" and "zero" in (x.kind, y.kind) and term == ZERO:
         return tables[Tables.ZERO]
-    numbers = tuple(int(r) for r in rests)
     reduced = frozenset(a for a, n in enumerate(numbers) if n == REDUCED)
     statistics = x.statistics | y.statistics | reduced
     if all(n == ABSENT for n in numbers) and not statistics:

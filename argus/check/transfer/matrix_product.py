@@ -35,7 +35,7 @@ from argus.check.transfer.matrix import (
     obstacles,
     pairs,
 )
-from argus.check.transfer.shifted_places import brought
+from argus.check.transfer.shifted_places import brought_along
 from argus.layout.expr import Expr
 
 
@@ -118,18 +118,24 @@ def multiply(
 
 def _beside(operand: Case, c: Case, inst: str, first: bool, tables: Tables) -> Case:
     """The operand with the elements of each row (column) brought to where the accumulators of that row stand."""
-    maps, there, shifted = lane_maps(inst), tables.rests_of(c.record), sorted(tables.hints.shifted)
-    if any(not (rests[..., shifted] >= 0).any() for rests in (there, tables.rests_of(operand.record))):
+    shifted = sorted(tables.hints.shifted)
+    if not any((tables.rests_along(operand.record, axis) >= 0).any() for axis in shifted):
         return operand
+    there = [tables.rests_along(c.record, axis) for axis in shifted]
+    if not any((rests >= 0).any() for rests in there):
+        return operand
+    maps = lane_maps(inst)
     lanes, elements = (maps.a_lane, maps.a_element) if first else (maps.b_lane, maps.b_element)
-    shape = (operand.record.shape[0], *lanes.shape[:2], tables.width)
-    rests, offsets = np.full(shape, ABSENT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
     rows = maps.d_i if first else maps.d_j
-    rests[:, maps.d_block, rows], offsets[:, maps.d_block, rows] = there, c.offset
-    wanted = np.full((*operand.record.shape, tables.width), ABSENT, dtype=np.int32)
-    places = np.zeros_like(wanted)
-    wanted[:, lanes, elements], places[:, lanes, elements] = rests[:, :, :, None], offsets[:, :, :, None]
-    return brought(tables, operand, wanted, places)
+    shape = (operand.record.shape[0], *lanes.shape[:2])
+    for axis, at in zip(shifted, there, strict=True):
+        rests, offsets = np.full(shape, ABSENT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+        rests[:, maps.d_block, rows], offsets[:, maps.d_block, rows] = at, c.offset[..., axis]
+        wanted = np.full(operand.record.shape, ABSENT, dtype=np.int32)
+        places = np.zeros_like(wanted)
+        wanted[:, lanes, elements], places[:, lanes, elements] = rests[:, :, :, None], offsets[:, :, :, None]
+        operand = brought_along(tables, operand, axis, wanted, places)
+    return operand
 
 
 def _content(case: Case, tables: Tables) -> Content:

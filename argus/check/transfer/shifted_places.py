@@ -31,7 +31,7 @@ from argus.check.transfer.computed_places import leaf, moved
 def brought(tables: Tables, case: Case, rests: np.ndarray, offsets: np.ndarray) -> Case:
     """The case with elements brought to these coordinates (one row each) along shifted axes, where they can be."""
     for axis in sorted(tables.hints.shifted):
-        case = _along(tables, case, axis, rests[..., axis], offsets[..., axis])
+        case = brought_along(tables, case, axis, rests[..., axis], offsets[..., axis])
     return case
 
 
@@ -46,8 +46,9 @@ def brought_to_store(tables: Tables, spec: SpecCoordinates, case: Case, store: C
     return brought(tables, case, rests, offsets)
 
 
-def _along(tables: Tables, case: Case, axis: int, rests: np.ndarray, offsets: np.ndarray) -> Case:
-    mine = tables.rests_of(case.record)[..., axis]
+def brought_along(tables: Tables, case: Case, axis: int, rests: np.ndarray, offsets: np.ndarray) -> Case:
+    """The case with elements brought to these coordinates on one axis, where they can be."""
+    mine = tables.rests_along(case.record, axis)
     distance = case.offset[..., axis] - offsets
     away = (mine >= 0) & (mine == rests) & (distance != 0)
     if not away.any():

@@ -96,8 +96,10 @@ RULES: tuple[SemanticRule, ...] = (
     SemanticRule(
         "remaining-size",
         "The part of an address that a workgroup or a loop shares is the base of its buffer, computed in 64 bits, and "
-        "so is what remains of the tensor behind it: past the end nothing, and never more than 2**31 bytes. A launch "
-        "whose last workgroup or turn may have a base beyond 2**62 is refused.",
+        "so is what remains of the tensor behind it: past the end nothing, and never more than 2**31 bytes. Where the "
+        "rest may be negative there is no base; or, if the guard compares the coordinate of every such axis with 0, "
+        "the base is that of the other axes. A launch whose last workgroup or turn may have a base beyond 2**62 is "
+        "refused.",
         "this compiler; base of a buffer resource: 48 bits (ISA, table of resource words)",
         "compile/address",
     ),

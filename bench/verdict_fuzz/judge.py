@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from argus.check.engine import check
 from argus.check.executed.inputs import data_of
-from argus.check.executed.premises import overflows
+from argus.check.executed.premises import outside
 from argus.check.explain.value_witness import launch_of
 from argus.check.report import Counterexample, Report
 from argus.check.rounding import ErrorBound, rounding
@@ -172,7 +172,7 @@ def another_value(made: Scheduled, shown: Counterexample) -> bool:
     number is beyond its type: another whole number, or a float outside the bound that its own types give."""
     kernel, launch = made.kernel, launch_of(shown)
     given, symbols = data_of(kernel, launch)
-    if overflows(kernel, launch):
+    if outside(kernel, launch):
         return False
     memory = in_memory(kernel, launch.sizes, given)
     JitDevice().launch(kernel, compile_kernel(made).object, dict(launch.sizes), memory, symbols)
@@ -182,7 +182,7 @@ def another_value(made: Scheduled, shown: Counterexample) -> bool:
         with np.errstate(all="ignore"):
             want = evaluate(spec, {spec.result: got, **given}, names)
             if got.dtype.kind in "iu":
-                if want.residue is not None and compare(got, want).first_wrong is not None:
+                if not want.error.any() and compare(got, want).first_wrong is not None:
                     return True
             elif _outside_bound(got, want, derived.of(spec.result), spec, given, names):
                 return True

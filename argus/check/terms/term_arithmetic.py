@@ -52,7 +52,8 @@ class TermArithmetic(DefinedTerms):
     def _add(self, x: int, y: int, formal: bool) -> int:
         infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
         if infinite:
-            return self.constant(infinite.pop()) if len(infinite) == 1 else UNKNOWN
+            finite = formal or all(self.value(t) in infinite or self.total(t) for t in (x, y))
+            return self.constant(infinite.pop()) if len(infinite) == 1 and finite else UNKNOWN
         spend(len(self._polys[x]) + len(self._polys[y]))
         total: dict[Mono, float] = dict(self._polys[x])
         unions: dict[tuple[int, int], ReducedFootprint] = {}  # monomials of one sum share what they have taken
@@ -274,6 +275,8 @@ class TermArithmetic(DefinedTerms):
             atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
             if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
                 rest = self.add(x, self.monomial(mono, -c), formal=True)
+                if not self.total(rest):
+                    break  # NaN beside -inf is not -inf
                 inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
                 return self.selected(atom.condition, inner)
         if x == ZERO:

@@ -51,8 +51,9 @@ class WrongResult(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is;
-    `numbers`: scalars that follow from the sizes, the others are drawn."""
+    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is, or a
+    name of its own where an earlier launch has another input of that name; `numbers`: scalars that follow from the
+    sizes, the others are drawn."""
 
     file: str
     kernel: str
@@ -152,7 +153,7 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         assert kernel.computes is not None
         sources = {name: np.asarray(exact.get(taken.get(name, name), given[name])) for name in given}
         floats = {n: _seen(a.astype(np.float64), given[n].shape, steps[n]) for n, a in sources.items()}
-        exact |= {name: values for name, values in floats.items() if name not in taken}
+        exact |= {taken.get(n, n): a for n, a in floats.items() if n not in taken or taken[n] not in exact}
         for result in kernel.computes.results:
             shown = {result.result: arrays[result.result]}  # says how far indices run that stand at no input
             found = compare(arrays[result.result], evaluate(result, {**shown, **given}, {**here.sizes, **scalars}))

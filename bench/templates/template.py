@@ -25,7 +25,7 @@ from argus.check import check
 from argus.check.report import Report
 from argus.clock import PARAMETERS, Launch
 from argus.clock.sampled import sample, time_observed
-from argus.clock.uncertainty import Interval, interval_of
+from argus.clock.uncertainty import FULL_CLOCK, Interval, interval_of
 from argus.compile.cache import compile_cached
 from argus.device.guards import element_strides
 from argus.device.simulated import JitDevice
@@ -51,8 +51,8 @@ class WrongResult(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is, or a
-    name of its own where an earlier launch has another input of that name; `numbers`: scalars that follow from the
+    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is, or
+    a name of its own where an earlier launch has another input of that name; `numbers`: scalars that follow from the
     sizes, the others are drawn."""
 
     file: str
@@ -188,13 +188,19 @@ def _same(case: Case, specified: npt.NDArray[np.float64], want: npt.NDArray[np.f
 
 @dataclass(frozen=True)
 class Timing:
-    """Simulated, at the sustained clock; `share` of the roof, and `share_full` of it at 2100 MHz."""
+    """Simulated, at the sustained clock; `share` of the roof, and `share_full` of it at 2100 MHz; `mhz`: the sustained
+    clock of the longest launch."""
 
     us: float
     interval: Interval
     share: float
     share_full: float
     mhz: float
+
+    @property
+    def share_at_clock(self) -> float:
+        """Of the matrix peak at the sustained clock."""
+        return self.share * FULL_CLOCK / self.mhz
 
 
 def timed(template: Template) -> Timing:

@@ -1,5 +1,5 @@
 """Premises of every proof of values, at one launch: no number is beyond the largest of its type, and none that is too
-small for it is divided by, or under a root or logarithm.
+small for it is divided by, compared, rounded to a whole number, scaled up again, or under a root or logarithm.
 
     outside(kernel, launch)                          a premise does not hold at the launch
     outside_with(kernel, sizes, inputs, scalars)     the same with any inputs
@@ -7,8 +7,9 @@ small for it is divided by, or under a root or logarithm.
 Beyond its type: a sum, a product or a conversion made an infinity of finite numbers, or a conversion the largest number
 of one beyond it. An infinity at a pole (1/0, log2(0)) is no overflow: a padded element that meets one is a mistake of
 the kernel, and the proof should have seen it. Too small: a product, an exponential or a conversion has vanished, that
-is became subnormal or 0 though no factor is 0; and somewhere a divisor or the argument of a root or logarithm is such a
-number. The two are not followed from one to the other.
+is became subnormal or 0 though no factor is 0; and somewhere a number as small is used in one of these ways. The two
+are not followed from one to the other. What a conversion lost counts for divisors, roots and logarithms alone: numbers
+are stored in narrow types in many kernels that compare others.
 
 Asked only of a launch that disagrees. Functions of elements are looked at element by element: a masked -inf does not
 hide the overflow of its neighbor.
@@ -29,6 +30,7 @@ from argus.ir import interp, ops
 from argus.ir.interp import OpEvent
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
+from argus.ir.maps import JUMPS
 from argus.ir.types import DType
 
 DIVISIONS = frozenset({"div", "rcp"})
@@ -36,6 +38,7 @@ POLES = frozenset({"log", "log2", "rsqrt", "pow"})
 """Infinite at a finite argument by what they are."""
 EXPONENTIALS = frozenset({"exp", "exp2", "sigmoid"})
 PRODUCTS = frozenset({"mul", "div", "rcp"})
+COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge", *JUMPS})
 COMPUTING = frozenset({"map", "convert", "mfma"})
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]
@@ -56,14 +59,16 @@ def outside_with(
     results: dict[int, Callable[[OpEvent], None]] = dict.fromkeys(watched, seen.results)
     with np.errstate(all="ignore"):
         interp.run(kernel, inputs, sizes, scalars=given, watch=watch, results=results)
-    return seen.beyond or (seen.vanished and seen.small)
+    return seen.beyond or (seen.lost and seen.divides) or (seen.vanished and seen.compares)
 
 
 class _Numbers:
     """What was seen of all numbers of a launch."""
 
     def __init__(self) -> None:
-        self.beyond = self.vanished = self.small = False
+        self.beyond = self.divides = self.compares = False
+        self.lost = self.vanished = False
+        """By anything; by a product or an exponential."""
         self._finite: dict[tuple[int, int], Where] = {}
         self._not_zero: dict[tuple[int, int], Where] = {}
 
@@ -80,7 +85,13 @@ class _Numbers:
             largest = float(ml_dtypes.finfo(numpy_dtype(into)).max)
             self.beyond |= any(bool((np.isfinite(x) & (np.abs(x) > largest)).any()) for x in floats)
         argument = floats[-1:] if fn in DIVISIONS else floats[:1] if fn in POLES or fn == "sqrt" else []
-        self.small |= any(bool((np.abs(x) < _least(event.operands[0].data.dtype)).any()) for x in argument)
+        least = _least_of(event.op.args[0].dtype) if isinstance(event.op, ops.Map) and floats else 0.0
+        self.divides |= any(bool((np.abs(x) < least).any()) for x in argument)
+        small = [np.abs(x) < least for x in floats]
+        if fn in COMPARING:
+            self.compares |= any(bool(x.any()) for x in small)
+        elif fn == "mul":
+            self.compares |= any(bool((x & (np.abs(y) > 1)).any()) for x, y in zip(small, floats[::-1], strict=True))
 
     def results(self, event: OpEvent) -> None:
         key = event.op.id, event.wave
@@ -88,7 +99,9 @@ class _Numbers:
         for x in _floats(event):
             self.beyond |= bool((np.isinf(x) & self._finite[key]).any())
             if vanishing:
-                self.vanished |= bool(((np.abs(x) < _least_of(event.op.results[0].dtype)) & self._not_zero[key]).any())
+                gone = bool(((np.abs(x) < _least_of(event.op.results[0].dtype)) & self._not_zero[key]).any())
+                self.lost |= gone
+                self.vanished |= gone and event.op.map_function is not None
 
 
 def _floats(event: OpEvent) -> list[Floats]:
@@ -99,13 +112,9 @@ def _nonzero(x: Floats) -> Where:
     return np.not_equal(x, 0)
 
 
-def _least(dtype: np.dtype[Any]) -> float:
-    """The smallest number of full precision."""
-    return 0.0 if dtype.kind in "iub" else float(ml_dtypes.finfo(dtype).smallest_normal)
-
-
 def _least_of(dtype: DType) -> float:
-    return _least(np.dtype(numpy_dtype(dtype)))
+    """The smallest number of full precision."""
+    return float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_normal) if dtype.kind == "float" else 0.0
 
 
 def _everywhere(operands: list[Floats], by_element: bool, holds: Callable[[Floats], Where]) -> Where:

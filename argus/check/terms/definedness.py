@@ -179,8 +179,8 @@ class DefinedTerms(IntegerTerms):
     def _joins(self, number: int, a: int, b: int) -> bool:
         """atom^(a/2) * atom^(b/2) is atom^((a+b)/2) wherever both are defined."""
         atom = self.atoms[number]
-        if a * b < 0:
-            return self.positive_atom(atom)
+        if a * b < 0:  # an exponential of an infinite number is 0 or infinite
+            return self.positive_atom(atom) and self._total_factor((number, 2))
         if a % 2 and b % 2:
             return isinstance(atom, Power) and self.not_negative(atom.base)
         return True

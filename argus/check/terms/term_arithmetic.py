@@ -110,9 +110,9 @@ class TermArithmetic(DefinedTerms):
         return self.scaled(x, -1)
 
     def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
-        """Exponents add up formally: where an exponential was taken apart, its argument is finite."""
+        """2^a * 2^b is 2^(a + b), and a + b keeps what it takes to be defined: 2^w * 2^-w is 1 for a finite w only."""
         factors = self.times_factors(x[0], y[0], formal)
-        exponent = self.add(x[1], y[1], formal=True) if x[1] != ZERO or y[1] != ZERO else ZERO
+        exponent = self.add(x[1], y[1], formal) if x[1] != ZERO or y[1] != ZERO else ZERO
         return self._one_product(factors) if self.multiplies else factors, exponent
 
     def _one_product(self, factors: Factors) -> Factors:

@@ -52,6 +52,7 @@ PROVED = [
     ("v - v + v", "x[i]"),
     ("v * 0.33333334", "x[i] / 3"),
     ("v + ag.exp2(v - ag.inf)", "x[i]"),
+    ("v * ag.exp2(v) / ag.exp2(v)", "x[i]"),
     ("v + ag.rcp(ag.abs(v) + ag.inf)", "x[i]"),
 ]
 NOT_PROVED = [
@@ -80,6 +81,11 @@ NOT_PROVED = [
     ("v + v / (ag.log(v + 1e6) + ag.inf)", "x[i]"),
     ("v + ag.exp(-ag.abs(ag.sqrt(v + 1e5)) - ag.inf)", "x[i]"),
     ("v + ag.exp(1.0 / (v - 1234.5) - ag.inf)", "x[i]"),
+    ("v * ag.exp2(ag.where(v > 1e3, ag.inf, v)) / ag.exp2(ag.where(v > 1e3, ag.inf, v))", "x[i]"),
+    ("v * (ag.exp2(ag.where(b < 5, ag.inf, v)) * ag.exp2(-ag.where(b < 5, ag.inf, v)))", "x[i]"),
+    ("v * (ag.exp(ag.where(b < 5, -ag.inf, v)) * ag.exp(-ag.where(b < 5, -ag.inf, v)))", "x[i]"),
+    ("v * ag.exp2(ag.sqrt(v + 1e3)) / ag.exp2(ag.sqrt(v + 1e3))", "x[i]"),
+    ("v * ag.exp2(v + ag.where(b < 5, ag.inf, 0.0 * v)) / ag.exp2(v + ag.where(b < 5, ag.inf, 0.0 * v))", "x[i]"),
     ("v + ag.exp2(ag.where(64 * b + v.i < 0, v, -ag.inf) + ag.sqrt(v + 1e3))", "x[i]"),
 ]
 SUMS = [

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -59,8 +59,8 @@ def with_burst(parameters: Parameters) -> Parameters:
     return parameters.with_values(power_limit_burst=power(activity, run["clock_mhz"], parameters))
 
 
-def left_out(rows: Sequence[Row], found: Parameters) -> dict[str, Parameters]:
-    """For every family the clock fitted without it, starting from the clock fitted with it."""
+def left_out(rows: Sequence[Row], found: Parameters, held: Container[str] = ()) -> dict[str, Parameters]:
+    """For every family the clock fitted without it, starting from the clock fitted with it; `held` stay as they are."""
     families = sorted({row.family for row in rows})
     fitted = {row.family for row in rows if row.role == "fit"}
     return {
@@ -70,6 +70,7 @@ def left_out(rows: Sequence[Row], found: Parameters) -> dict[str, Parameters]:
             generations=REFIT_GENERATIONS,
             seeds=(0,),
             spread=REFIT_SPREAD,
+            held=held,
         )
         if family in fitted
         else found

@@ -39,6 +39,11 @@ LAUNCHES = 100
 Fact = dict[str, str]
 
 
+def stays_warm(moved: float) -> bool:
+    """Whether a product that moves so many bytes finds its tensors in the Infinity Cache when the tuner times it."""
+    return LAUNCHES * moved <= kept_by_mall()
+
+
 def works(folder: Path, index: int, m: int, n: int, k: int) -> list[Work]:
     return [work(Table(folder).solution(index), m, n, k)]
 
@@ -131,7 +136,7 @@ def rows(folders: Folders) -> Iterator[Task | LeftOut]:
             source=f"ROCm/hipBLASLt {row['logic']}",
             protocol="graph",
             exact=True,
-            warm=LAUNCHES * moved <= kept_by_mall(),
+            warm=stays_warm(moved),
             timing="the library's tuner, back-to-back launches, up to 512 MB of tensors rotated",
         )
         yield Task(found, partial(works, root / name, int(row["solution"]), m, n, k))

@@ -25,6 +25,14 @@ def test_reproducible_and_in_range() -> None:
     assert {4, 64} <= {clock["barrier_clocks"] for clock in first} <= {4, 8, 16, 32, 64}
 
 
+def test_everything_fitted_or_assumed_is_perturbed() -> None:
+    drawn = perturbed(0)
+    open_ = {name for name, row in PARAMETERS.rows.items() if row.confidence in ("X", "assumed")}
+    still = {name for name in open_ if len({clock.rows[name].value for clock in drawn}) == 1}
+    assert not still
+    assert {"power_matrix_bf16", "power_base", "power_exponent", "launch_floor_graph", "vmem_line_clocks"} <= open_
+
+
 def test_no_coexecution_serialises() -> None:
     program = Program()
     matrix, add = program.matrix("mfma_32x32x8_bf16", 0, 600, 610), program.valu()

@@ -1,12 +1,12 @@
 # `make optimize` runs the main job, `make test` passes all tests but the long suites (`pytest -m full`); both set up their
 # own environment in .venv, with packages from PyPI. `make torch` and `make ray` add those packages to it and run the tests that
-# need them.
+# need them; `make extras` adds both at once.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 GEMM   := argus/kernels/gemm.py
 
-.PHONY: optimize gemm test torch ray lint clean
+.PHONY: optimize gemm test extras torch ray lint clean
 
 optimize: $(VENV)/run.stamp
 	mkdir -p out
@@ -19,10 +19,14 @@ gemm: $(VENV)/run.stamp
 	$(BIN)/argus time    $(GEMM)
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+extras: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,torch,ray]'
+	touch $(VENV)/torch.stamp $(VENV)/ray.stamp
 
 torch: $(VENV)/torch.stamp
-	$(BIN)/python -m pytest -n auto tests/torch
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/torch
 
 ray: $(VENV)/ray.stamp
 	$(BIN)/python -m pytest tests/ray -m full

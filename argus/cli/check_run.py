@@ -18,7 +18,7 @@ from argus.check.executed.execute import attempts, compared
 from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, SmallLaunch
-from argus.check.executed.premises import overflows
+from argus.check.executed.premises import outside
 from argus.check.explain.value_witness import launch_of
 from argus.check.proof_cache import directory
 from argus.check.report import Counterexample, Report
@@ -62,7 +62,7 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
             if found is None:
                 without |= {f"not compared: {result}: {why}" for result, why in missing.items()}
                 break
-            if found.hazard or not overflows(kernel, one):
+            if found.hazard or not outside(kernel, one):
                 found = replace(found, device=name)
                 changed = disagreeing(report, found, directory().parent)
                 return OnMachine(changed, [f"WRONG on the machine: {found.sentence()}"])

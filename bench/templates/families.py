@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.templates.attention import ATTENTION
 from bench.templates.convolutions import CONVOLUTIONS
 from bench.templates.maps import MAPS
 from bench.templates.norms import NORMS
@@ -12,4 +13,6 @@ from bench.templates.scans import SCANS
 from bench.templates.template import Template
 from bench.templates.windows import WINDOWS
 
-TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *WINDOWS, *CONVOLUTIONS)
+TEMPLATES: tuple[Template, ...] = (
+    *MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *ATTENTION, *WINDOWS, *CONVOLUTIONS
+)  # fmt: skip

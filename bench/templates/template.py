@@ -25,7 +25,7 @@ from argus.check import check
 from argus.check.report import Report
 from argus.clock import PARAMETERS, Launch
 from argus.clock.sampled import sample, time_observed
-from argus.clock.uncertainty import Interval, interval_of
+from argus.clock.uncertainty import FULL_CLOCK, Interval, interval_of
 from argus.compile.cache import compile_cached
 from argus.device.guards import element_strides
 from argus.device.simulated import JitDevice
@@ -51,8 +51,9 @@ class WrongResult(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is;
-    `numbers`: scalars that follow from the sizes, the others are drawn."""
+    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is, or
+    a name of its own where an earlier launch has another input of that name; `numbers`: scalars that follow from the
+    sizes, the others are drawn."""
 
     file: str
     kernel: str
@@ -152,7 +153,7 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         assert kernel.computes is not None
         sources = {name: np.asarray(exact.get(taken.get(name, name), given[name])) for name in given}
         floats = {n: _seen(a.astype(np.float64), given[n].shape, steps[n]) for n, a in sources.items()}
-        exact |= {name: values for name, values in floats.items() if name not in taken}
+        exact |= {taken.get(n, n): a for n, a in floats.items() if n not in taken or taken[n] not in exact}
         for result in kernel.computes.results:
             shown = {result.result: arrays[result.result]}  # says how far indices run that stand at no input
             found = compare(arrays[result.result], evaluate(result, {**shown, **given}, {**here.sizes, **scalars}))
@@ -187,13 +188,19 @@ def _same(case: Case, specified: npt.NDArray[np.float64], want: npt.NDArray[np.f
 
 @dataclass(frozen=True)
 class Timing:
-    """Simulated, at the sustained clock; `share` of the roof, and `share_full` of it at 2100 MHz."""
+    """Simulated, at the sustained clock; `share` of the roof, and `share_full` of it at 2100 MHz; `mhz`: the sustained
+    clock of the longest launch."""
 
     us: float
     interval: Interval
     share: float
     share_full: float
     mhz: float
+
+    @property
+    def share_at_clock(self) -> float:
+        """Of the matrix peak at the sustained clock."""
+        return self.share * FULL_CLOCK / self.mhz
 
 
 def timed(template: Template) -> Timing:

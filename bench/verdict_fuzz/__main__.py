@@ -2,39 +2,42 @@
 
     python -m bench.verdict_fuzz --sources 20000 --shard 0/2 --out DIR [--resume] [--seed S]
     python -m bench.verdict_fuzz --sources 20000 --out DIR --ray auto        on a Ray cluster (docs/many_machines.md)
+    python -m bench.verdict_fuzz --again 'exp|log' --shard 0/2 --out DIR     sources whose text matches, judged anew
     python -m bench.verdict_fuzz --report DIR                the tables over all shards of a folder
     python -m bench.verdict_fuzz --show N [--seed S]         the N-th source, its verdict and its truth
     python -m bench.verdict_fuzz --keep DIR                  minimise what was found and keep it in tests/check/found
 
-A shard writes one line of JSON per source to DIR; a run that was cut off goes on with `--resume`. Exit code 1 if there
-is a fault (see `judge`).
+A shard writes one line of JSON per source to DIR; a run that was cut off goes on with `--resume`. After a change of the
+checker that concerns few sources, `--again` judges those once more, and the tables take their new lines. Exit code 1 if
+there is a fault (see `judge`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from argus.cluster import ClusterError, Pool, answers, pool_of
 from bench.verdict_fuzz.judge import judge
 from bench.verdict_fuzz.keep import keep
-from bench.verdict_fuzz.report import table
+from bench.verdict_fuzz.report import AGAIN, rows_of, table
 from bench.verdict_fuzz.rows import WORK, died
 from bench.verdict_fuzz.sources import source
 
 SEED = 17
 
 
-def run_shard(sources: int, shard: tuple[int, int], out: Path, seed: int, resume: bool, pool: Pool) -> int:
-    """Judge every n-th source; the number of faults. Lines are written in the order of the sources."""
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{seed}-{shard[0]}of{shard[1]}.jsonl"
+def run_shard(numbers: Iterable[int], path: Path, seed: int, resume: bool, pool: Pool) -> int:
+    """Judge sources; the number of faults. Lines are written in the order of the sources."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     done = {json.loads(line)["n"] for line in path.read_text().splitlines()} if resume and path.exists() else set()
     faults = 0
     with path.open("a" if resume else "w") as file:
-        left = ({"seed": seed, "n": n} for n in range(shard[0], sources, shard[1]) if n not in done)
+        left = ({"seed": seed, "n": n} for n in numbers if n not in done)
         for found in answers(pool, WORK, left, died):
             row = found.value
             faults += bool(row["fault"])
@@ -46,6 +49,12 @@ def run_shard(sources: int, shard: tuple[int, int], out: Path, seed: int, resume
             file.write(json.dumps(row) + "\n")
             file.flush()
     return faults
+
+
+def matching(out: Path, seed: int, pattern: str, shard: tuple[int, int]) -> Iterator[int]:
+    """The sources of a run whose text matches, and that are not refuted."""
+    numbers = sorted(row["n"] for row in rows_of(out) if row["seed"] == seed and row["verdict"] != "refuted")
+    return (n for n in numbers[shard[0] :: shard[1]] if re.search(pattern, source(seed, n).text))
 
 
 def show(seed: int, n: int) -> None:
@@ -62,6 +71,7 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=SEED)
     words.add_argument("--out", type=Path)
     words.add_argument("--resume", action="store_true")
+    words.add_argument("--again", metavar="PATTERN", help="of the text; those of DIR that match and are not refuted")
     words.add_argument("--report", type=Path)
     words.add_argument("--keep", type=Path)
     words.add_argument("--show", type=int)
@@ -83,7 +93,11 @@ def main() -> int:
     part, of = (int(x) for x in given.shard.split("/"))
     try:
         with pool_of(given.ray, given.workers) as pool:
-            faults = run_shard(given.sources, (part, of), given.out, given.seed, given.resume, pool)
+            path = given.out / f"{given.seed}-{AGAIN if given.again else ''}{part}of{of}.jsonl"
+            numbers: Iterable[int] = range(part, given.sources, of)
+            if given.again:
+                numbers = matching(given.out, given.seed, given.again, (part, of))
+            faults = run_shard(numbers, path, given.seed, given.resume, pool)
     except ClusterError as error:
         print(f"error[{error.code}]: {error.message}; what was judged is in {given.out}", file=sys.stderr)
         return 2

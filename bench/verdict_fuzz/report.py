@@ -16,8 +16,15 @@ VERDICTS = ("proved", "refuted", "unknown")
 FAULTS = ("proved and wrong", "proved and hazard", "right and refuted", "traceback", "hang", "meant to be right")
 
 
+AGAIN = "again-"
+"""In the name of a file of sources that were judged once more."""
+
+
 def rows_of(folder: Path) -> list[Row]:
-    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
+    """One row for each source: the last judgement."""
+    paths = sorted(folder.glob("*.jsonl"), key=lambda path: (AGAIN in path.name, path.name))
+    rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    return list({(row["seed"], row["n"]): row for row in rows}.values())
 
 
 def table(folder: Path) -> str:

@@ -20,7 +20,7 @@ own types, it is *rounded*: a mutant that computes in fewer digits is proved for
 algebra does not follow the object, its text must be that of the program but for float types (`fewer_digits`). If an
 error is above, it is wrong.
 
-*beyond*: an element is wrong at a launch at which a number of the kernel is beyond the largest of its type, which the
+*beyond*: an element is wrong at a launch at which a number of the kernel is too large or too small for its type, as the
 premises of every proof exclude, and not at the same launch with floats so much smaller that none is, nor at any other.
 
 A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus import machine
-from argus.check.executed.premises import overflows_with
+from argus.check.executed.premises import outside_with
 from argus.compile import CompileError, compile_kernel
 from argus.device.guards import LaunchRefused, check_sizes, launch_grid
 from argus.device.launch import scalar_values
@@ -277,7 +277,7 @@ def tamed(
 ) -> float | None:
     """By how much floats are multiplied so that no number is beyond its type; None: by none of the factors tried."""
     for factor in SMALLER:
-        if not overflows_with(kernel, sizes, scaled(given, factor), scalars):
+        if not outside_with(kernel, sizes, scaled(given, factor), scalars):
             return factor
     return None
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -84,15 +82,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "growing stack": (body("t = ag.zeros(OWN, f32)", *["t = ag.stack([t, t], 'a')"] * 30), "AG318"),
     "growing product of sums": (body("n = N", *["n = (n + ag.lane()) * (n + ag.wave())"] * 30), "AG115"),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def own_time() -> Iterator[None]:
-    """What other tests left in memory is not walked by the garbage collector on the reader's time."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from argus.check.engine import check
 from bench.verdict_fuzz.judge import judge, program_of_text
 from bench.verdict_fuzz.program import Generated
 from bench.verdict_fuzz.stated import stated_meaning
@@ -43,6 +44,43 @@ def test_the_rightful_softmax_and_forms_that_leave_f32(old: str, new: str) -> No
     changed = judge(program(TEXT), TEXT.replace(old, new))
     assert changed.fault == ""
     assert changed.verdict in ("proved", "unknown")
+
+
+@pytest.mark.parametrize(
+    "top", ["ag.abs(ag.where(x.n < N, x, 0.0)).max", "2.0 * u.max", "ag.where(x.n < N, x, 0.0).sum"]
+)
+def test_a_softmax_whose_exponentials_vanish_is_not_refuted(top: str) -> None:
+    """Equal as a formula; where all exponentials are too small, 0 / 0 is excluded by a premise."""
+    found = judge(program(TEXT), TEXT.replace("u.max", top))
+    assert (found.verdict in ("proved", "unknown"), found.fault) == (True, "")
+
+
+COMPARED = """import argus as ag
+from argus import f16, f32
+P = ag.Owner(t=64, i="t")
+
+
+@ag.kernel(threads=64, requires="N >= 1", computes="Z[i] = SPECIFIED", example=dict(N=65))
+def k(X: ag.In["N", f32], Y: ag.In["N", f32], Z: ag.Out["N", f32]):
+    at = 64 * ag.grid(ag.cdiv(N, 64))
+    x = X[at].load(P, width=4, guard="shape")
+    y = Y[at].load(P, width=4, guard="shape")
+    one = ag.full(P, f32, 1.0)
+    Z[at].store(STORED, width=4, guard="shape")
+"""
+
+
+@pytest.mark.parametrize(
+    ("specified", "stored"),
+    [
+        ("where(X[i] > Y[i], 1, 0)", "ag.where(ag.exp(x - 300.0) > ag.exp(y - 300.0), one, 0.0)"),
+        ("where(X[i] * Y[i] > 0, 1, 0)", "ag.where(x * 1e-30 * y * 1e-30 > 0.0, one, 0.0)"),
+        ("maximum(X[i], Y[i])", "ag.max(x * 1e-30 * 1e-30, y * 1e-30 * 1e-30) * 1e30 * 1e30"),
+    ],
+)
+def test_comparing_what_has_vanished_is_not_refuted(specified: str, stored: str) -> None:
+    text = COMPARED.replace("SPECIFIED", specified).replace("STORED", stored)
+    assert all(v.status != "refuted" for v in check(program_of_text(program(TEXT), text)).verdicts)
 
 
 def test_a_softmax_without_its_maximum_is_beyond_its_type_and_not_wrong() -> None:

@@ -24,7 +24,7 @@ from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.stages import Scheduled
 
 CODES = {"ARG-K101": "a proof disagrees with its execution"}
-BEYOND = "look for a constant or a factor that makes an exponential, a product or a quotient too large"
+BEYOND = "look for a constant or a factor that makes an exponential, a product or a quotient too large or too small"
 SAVED = "disagreements"
 """Folder beside the kept proofs."""
 
@@ -44,7 +44,7 @@ def after_proof(program: Scheduled, report: Report, folder: Path, run: bool = Tr
     if found.problem is not None:
         return disagreeing(replace(report, stats=stats), found.problem, folder)
     if found.beyond is not None:
-        reason = f"with ordinary inputs a number is beyond its type at every launch tried: {found.beyond.sentence()}"
+        reason = f"with ordinary inputs a number leaves its type at every launch tried: {found.beyond.sentence()}"
         return withdrawn(replace(report, stats=stats), reason, BEYOND)
     return replace(report, executed=found, stats=stats)
 

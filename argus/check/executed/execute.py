@@ -8,9 +8,9 @@
 
 An element counts only where the specification is finite. The tolerance is the error bound derived from the kernel's own
 arithmetic (`argus.check.rounding`), and where there is none, or none at this launch, a multiple of the specification's
-error (`executed.tolerance`). That a number overflows its type is outside of what is proved (`premises`): such a launch,
+error (`executed.tolerance`). That a number leaves its type is outside of what is proved (`premises`): such a launch,
 or one at which the specification is mostly not finite, is tried again with smaller inputs, and in the end not counted.
-But a kernel that overflows with ordinary inputs, however small, at every launch has premises that nobody meets
+But a kernel whose numbers do so with ordinary inputs, however small, at every launch has premises that nobody meets
 (`v + 0 * exp(v + 1e30)`): that is `beyond`, and its proof is withdrawn.
 A launch whose inputs are not what the kernel states of its data is no launch of the kernel.
 """
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, Executed, SmallLaunch
-from argus.check.executed.premises import overflows
+from argus.check.executed.premises import outside
 from argus.check.executed.tolerance import tolerance
 from argus.ir import interp
 from argus.ir.kernel import Kernel
@@ -57,7 +57,7 @@ def execute(kernel: Kernel) -> Executed:
             counted, problem, share, without = _executed(kernel, one)
             if problem is None and share >= HALF:
                 break
-            if problem is not None and not overflows(kernel, one):
+            if problem is not None and not outside(kernel, one):
                 return Executed(done + 1, elements, problem=problem)
         if launch.kind == ORDINARY:
             ordinary, beyond = ordinary or problem is None, beyond or problem

@@ -1,12 +1,18 @@
-"""A premise of every proof of values, at one launch: no number is beyond the largest of its type.
+"""Premises of every proof of values, at one launch: no number is beyond the largest of its type, and none that is too
+small for it is divided by, compared, rounded to a whole number, scaled up again, or under a root or logarithm.
 
-    overflows(kernel, launch)                a sum, a product or a conversion made an infinity of finite numbers, or a
-                                             conversion the largest number of one beyond it
-    overflows_with(kernel, sizes, inputs, scalars)     the same of any inputs
+    outside(kernel, launch)                          a premise does not hold at the launch
+    outside_with(kernel, sizes, inputs, scalars)     the same with any inputs
+
+Beyond its type: a sum, a product or a conversion made an infinity of finite numbers, or a conversion the largest number
+of one beyond it. An infinity at a pole (1/0, log2(0)) is no overflow: a padded element that meets one is a mistake of
+the kernel, and the proof should have seen it. Too small: a product, an exponential or a conversion has vanished, that
+is became subnormal or 0 though no factor is 0; and somewhere a number as small is used in one of these ways. The two
+are not followed from one to the other. What a conversion lost counts for divisors, roots and logarithms alone: numbers
+are stored in narrow types in many kernels that compare others.
 
 Asked only of a launch that disagrees. Functions of elements are looked at element by element: a masked -inf does not
-hide the overflow of its neighbor. An infinity at a pole (1/0, log2(0)) is no overflow: a padded element that meets one
-is a mistake of the kernel, and the proof should have seen it.
+hide the overflow of its neighbor.
 """
 
 from __future__ import annotations
@@ -24,57 +30,100 @@ from argus.ir import interp, ops
 from argus.ir.interp import OpEvent
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Op
+from argus.ir.maps import JUMPS
+from argus.ir.types import DType
 
 DIVISIONS = frozenset({"div", "rcp"})
 POLES = frozenset({"log", "log2", "rsqrt", "pow"})
 """Infinite at a finite argument by what they are."""
+EXPONENTIALS = frozenset({"exp", "exp2", "sigmoid"})
+PRODUCTS = frozenset({"mul", "div", "rcp"})
+COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge", *JUMPS})
 COMPUTING = frozenset({"map", "convert", "mfma"})
+Floats = NDArray[np.float64]
+Where = NDArray[np.bool_]
 
 
-def overflows(kernel: Kernel, launch: SmallLaunch) -> bool:
-    """A number is beyond its type at a launch of those that execute proofs."""
-    return overflows_with(kernel, launch.sizes, *data_of(kernel, launch))
+def outside(kernel: Kernel, launch: SmallLaunch) -> bool:
+    """A premise does not hold at a launch of those that execute proofs."""
+    return outside_with(kernel, launch.sizes, *data_of(kernel, launch))
 
 
-def overflows_with(
+def outside_with(
     kernel: Kernel, sizes: Mapping[str, int], inputs: Mapping[str, NDArray[Any]], given: Mapping[str, float | int]
 ) -> bool:
-    """Execute the launch once more and look at every result."""
-    found: list[Op] = []
-    finite: dict[tuple[int, int], NDArray[np.bool_]] = {}
+    """Execute the launch once more and look at every operand and result."""
+    seen = _Numbers()
+    watched = [op.id for op in ops.walk(kernel.body) if op.declared.word in COMPUTING]
+    watch: dict[int, Callable[[OpEvent], None]] = dict.fromkeys(watched, seen.operands)
+    results: dict[int, Callable[[OpEvent], None]] = dict.fromkeys(watched, seen.results)
+    with np.errstate(all="ignore"):
+        interp.run(kernel, inputs, sizes, scalars=given, watch=watch, results=results)
+    return seen.beyond or (seen.lost and seen.divides) or (seen.vanished and seen.compares)
 
-    def before(event: OpEvent) -> None:
-        floats = [r.data[event.active].astype(np.float64) for r in event.operands if r.data.dtype.kind not in "iub"]
-        whole = _finite(floats, event.op.map_function is not None)
-        if floats and event.op.map_function in DIVISIONS:
+
+class _Numbers:
+    """What was seen of all numbers of a launch."""
+
+    def __init__(self) -> None:
+        self.beyond = self.divides = self.compares = False
+        self.lost = self.vanished = False
+        """By anything; by a product or an exponential."""
+        self._finite: dict[tuple[int, int], Where] = {}
+        self._not_zero: dict[tuple[int, int], Where] = {}
+
+    def operands(self, event: OpEvent) -> None:
+        fn, key = event.op.map_function, (event.op.id, event.wave)
+        floats = _floats(event)
+        whole = _everywhere(floats, fn is not None, np.isfinite)
+        if floats and fn in DIVISIONS:
             whole = whole & (floats[-1] != 0)
-        finite[event.op.id, event.wave] = whole & np.bool_(event.op.map_function not in POLES)
+        self._finite[key] = whole & np.bool_(fn not in POLES)
+        self._not_zero[key] = whole & (np.bool_(fn in EXPONENTIALS) | _everywhere(floats, fn is not None, _nonzero))
         into = event.op.results[0].dtype
         if event.op.declared.word == "convert" and into.kind == "float":
             largest = float(ml_dtypes.finfo(numpy_dtype(into)).max)
-            found.extend(event.op for x in floats if (np.isfinite(x) & (np.abs(x) > largest)).any())
+            self.beyond |= any(bool((np.isfinite(x) & (np.abs(x) > largest)).any()) for x in floats)
+        argument = floats[-1:] if fn in DIVISIONS else floats[:1] if fn in POLES or fn == "sqrt" else []
+        least = _least_of(event.op.args[0].dtype) if isinstance(event.op, ops.Map) and floats else 0.0
+        self.divides |= any(bool((np.abs(x) < least).any()) for x in argument)
+        small = [np.abs(x) < least for x in floats]
+        if fn in COMPARING:
+            self.compares |= any(bool(x.any()) for x in small)
+        elif fn == "mul":
+            self.compares |= any(bool((x & (np.abs(y) > 1)).any()) for x, y in zip(small, floats[::-1], strict=True))
 
-    def after(event: OpEvent) -> None:
-        made = [r.data[event.active] for r in event.operands if r.data.dtype.kind not in "iub"]
-        if any((np.isinf(x.astype(np.float64)) & finite[event.op.id, event.wave]).any() for x in made):
-            found.append(event.op)
-
-    watched = [op.id for op in ops.walk(kernel.body) if op.declared.word in COMPUTING]
-    watch: dict[int, Callable[[OpEvent], None]] = dict.fromkeys(watched, before)
-    results: dict[int, Callable[[OpEvent], None]] = dict.fromkeys(watched, after)
-    with np.errstate(all="ignore"):
-        interp.run(kernel, inputs, sizes, scalars=given, watch=watch, results=results)
-    return bool(found)
+    def results(self, event: OpEvent) -> None:
+        key = event.op.id, event.wave
+        vanishing = event.op.map_function in EXPONENTIALS | PRODUCTS or event.op.declared.word == "convert"
+        for x in _floats(event):
+            self.beyond |= bool((np.isinf(x) & self._finite[key]).any())
+            if vanishing:
+                gone = bool(((np.abs(x) < _least_of(event.op.results[0].dtype)) & self._not_zero[key]).any())
+                self.lost |= gone
+                self.vanished |= gone and event.op.map_function is not None
 
 
-def _finite(operands: list[NDArray[np.float64]], by_element: bool) -> NDArray[np.bool_]:
-    """Where all operands are finite: element by element, or all of them together."""
+def _floats(event: OpEvent) -> list[Floats]:
+    return [r.data[event.active].astype(np.float64) for r in event.operands if r.data.dtype.kind not in "iub"]
+
+
+def _nonzero(x: Floats) -> Where:
+    return np.not_equal(x, 0)
+
+
+def _least_of(dtype: DType) -> float:
+    """The smallest number of full precision."""
+    return float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_normal) if dtype.kind == "float" else 0.0
+
+
+def _everywhere(operands: list[Floats], by_element: bool, holds: Callable[[Floats], Where]) -> Where:
+    """Where all operands are so: element by element, or all of them together."""
     if not operands:
         return np.zeros((), np.bool_)
     if not by_element:
-        return np.array(all(np.isfinite(x).all() for x in operands))
-    each = np.isfinite(operands[0])
+        return np.array(all(holds(x).all() for x in operands))
+    each = holds(operands[0])
     for x in operands[1:]:
-        each = each & np.isfinite(x)
+        each = each & holds(x)
     return each

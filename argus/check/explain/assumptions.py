@@ -12,13 +12,14 @@ from argus.check.terms.elementwise_terms import FLOOR
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
+from argus.ir.maps import JUMPS
 
 HANGS_ON_SMALL = {
-    "div", "rcp", "log", "log2", "sqrt", "rsqrt", "pow", "eq", "ne", "lt", "le", "gt", "ge", "exponent", "mantissa",
-    "instruction",
+    "div", "rcp", "log", "log2", "sqrt", "rsqrt", "pow", "eq", "ne", "lt", "le", "gt", "ge", "instruction",
+    *JUMPS,
 }  # fmt: skip
 """Functions whose result is another one if their argument has vanished; a sum loses nothing that can be seen."""
-VANISHED = "divided by, compared, scaled up again, or under a root or logarithm"
+VANISHED = "divided by, compared, rounded to a whole number, scaled up again, or under a root or logarithm"
 
 
 def premises(kernel: Kernel) -> tuple[str, ...]:

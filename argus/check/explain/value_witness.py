@@ -2,10 +2,10 @@
 
 Inputs are those of `executed.inputs`: of both signs, integers over all that their type or the kernel's statements
 allow. An element counts only where the specification is finite and fits the type of the output; of inputs of wide
-spread only where the result is finite, too. A launch at which a number is beyond its type shows nothing, since a proof
-takes for granted that none is (`executed.premises`); it is tried again with smaller inputs. The wrong element is named
-with the block, wave, lane and register element whose store wrote it, the two terms, their smallest difference, and the
-first line that parts from the specification.
+spread only where the result is finite, too. A launch at which a number leaves its type shows nothing, since a proof
+takes for granted that none does (`executed.premises`); it is tried again with smaller inputs. The wrong element is
+named with the block, wave, lane and register element whose store wrote it, the two terms, their smallest difference,
+and the first line that parts from the specification.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from argus.check.executed.execute import attempts
 from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import MOST_STEPS, steps
 from argus.check.executed.outcome import Kind, SmallLaunch
-from argus.check.executed.premises import overflows
+from argus.check.executed.premises import outside
 from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import beyond, larger, launches, longest, ragged, stated, varied, whole_tiles
 from argus.check.explain.term_difference import difference, parting_line
@@ -71,7 +71,7 @@ def counterexample(flow: KernelWalk, span: Span, op: int, terms: Differs | None 
             found = _far(flow.kernel, output, launch)
             if found is None:
                 break
-            if not overflows(flow.kernel, launch):
+            if not outside(flow.kernel, launch):
                 return _told(flow, span, op, launch, found, terms)
     return None
 

@@ -8,6 +8,7 @@ no division by zero on the way. So no step may make a term more defined than the
     (v - v) * log2(y)      zero times(log2(y))   0 only where y is positive
     mask * log2(y)         log2(y) where the mask holds, else zero times(log2(y))
     where(mask, log2(y), 0)                      log2(y) where the mask holds, else 0: a selection, not a product
+    exp2(sqrt(y) - inf)                          not known: 0 only where y is not negative
 
 Premises of every proof: inputs are finite, and nothing overflows. Under them a term is *total* that is made of inputs
 by functions defined everywhere. The maximum of a row counts as finite, also one that masks by -inf leave without any
@@ -24,6 +25,7 @@ from math import isfinite
 from typing import assert_never
 
 from argus.check.terms.atoms import (
+    NEUTRAL,
     ONE,
     UNKNOWN,
     ZERO,
@@ -94,10 +96,10 @@ class DefinedTerms(IntegerTerms):
                 return self.total(yes) and self.total(no)
             case Reduce(op="sum", body=body):
                 return self.total(body)
-            case Reduce(body=body):
+            case Reduce(op=op, body=body):
                 inner = self.as_atom(body)
-                masked = isinstance(inner, Where) and self.value(inner.no) is not None
-                return self.total(inner.yes if masked and isinstance(inner, Where) else body)
+                neutral = isinstance(inner, Where) and self.value(inner.no) == NEUTRAL[op]
+                return self.total(inner.yes if neutral and isinstance(inner, Where) else body)
             case _:
                 assert_never(atom)
 
@@ -177,8 +179,8 @@ class DefinedTerms(IntegerTerms):
     def _joins(self, number: int, a: int, b: int) -> bool:
         """atom^(a/2) * atom^(b/2) is atom^((a+b)/2) wherever both are defined."""
         atom = self.atoms[number]
-        if a * b < 0:
-            return self.positive_atom(atom)
+        if a * b < 0:  # an exponential of an infinite number is 0 or infinite
+            return self.positive_atom(atom) and self._total_factor((number, 2))
         if a % 2 and b % 2:
             return isinstance(atom, Power) and self.not_negative(atom.base)
         return True

@@ -52,7 +52,8 @@ class TermArithmetic(DefinedTerms):
     def _add(self, x: int, y: int, formal: bool) -> int:
         infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
         if infinite:
-            return self.constant(infinite.pop()) if len(infinite) == 1 else UNKNOWN
+            finite = formal or all(self.value(t) in infinite or self.total(t) for t in (x, y))
+            return self.constant(infinite.pop()) if len(infinite) == 1 and finite else UNKNOWN
         spend(len(self._polys[x]) + len(self._polys[y]))
         total: dict[Mono, float] = dict(self._polys[x])
         unions: dict[tuple[int, int], ReducedFootprint] = {}  # monomials of one sum share what they have taken
@@ -109,9 +110,9 @@ class TermArithmetic(DefinedTerms):
         return self.scaled(x, -1)
 
     def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
-        """Exponents add up formally: where an exponential was taken apart, its argument is finite."""
+        """2^a * 2^b is 2^(a + b), and a + b keeps what it takes to be defined: 2^w * 2^-w is 1 for a finite w only."""
         factors = self.times_factors(x[0], y[0], formal)
-        exponent = self.add(x[1], y[1], formal=True) if x[1] != ZERO or y[1] != ZERO else ZERO
+        exponent = self.add(x[1], y[1], formal) if x[1] != ZERO or y[1] != ZERO else ZERO
         return self._one_product(factors) if self.multiplies else factors, exponent
 
     def _one_product(self, factors: Factors) -> Factors:
@@ -274,6 +275,8 @@ class TermArithmetic(DefinedTerms):
             atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
             if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
                 rest = self.add(x, self.monomial(mono, -c), formal=True)
+                if not self.total(rest):
+                    break  # NaN beside -inf is not -inf
                 inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
                 return self.selected(atom.condition, inner)
         if x == ZERO:

@@ -4,14 +4,16 @@
     floor(x.to(f16))              one less, or more
     x.to(f32) > y.to(f32)         of i32 that differ above 2^24 false: x is not their maximum
     x.to(f32) * y.to(f32) > z     of i16: the product has more digits than f32
+    floor(x * y)                  of bf16: the product is rounded to bf16
 
 Proofs do not look at rounding (docs/rounding.md bounds it), which is right for what depends on a number steadily and
 wrong for what jumps. So what a jump at a narrowed number is worth is not known. A maximum or minimum of the narrowed
 numbers themselves is steady, however it is written: `where(b > 0, b, 0)` of `b = x.to(bf16)`.
 
-What is narrowed is found in the text: from conversions, and from arithmetic on whole numbers as floats, through
-operands, loops, branches and memory; it may be too much. What it does not cover: rounding of arithmetic on floats that
-were loaded, which may turn a test near its edge as well; that is a note of the rounding walk.
+What is narrowed is found in the text: from conversions, from arithmetic in types narrower than f32, and from arithmetic
+on whole numbers as floats, through operands, loops, branches and memory; it may be too much. What it does not cover:
+rounding of arithmetic in f32 and f64 on floats that were loaded, which may turn a test near its edge as well; that is a
+note of the rounding walk.
 """
 
 from __future__ import annotations
@@ -31,10 +33,13 @@ from argus.ir.types import Value
 EXACT = frozenset(row.name for row in MAPS.values() if not row.ulps) | {"select"}
 """Elementwise functions of floats that never round."""
 MANY = 10**6
+WIDE = 32
+"""Bits of a float in which arithmetic counts as that of real numbers."""
 
 
 class NarrowedValues:
-    """All values that depend on a number that a conversion, or arithmetic on whole numbers, may have rounded."""
+    """All values that depend on a number that a conversion, arithmetic in a narrow type, or arithmetic on whole numbers
+    may have rounded."""
 
     def __init__(self, kernel: Kernel) -> None:
         every = list(ops.walk(kernel.body))
@@ -51,8 +56,10 @@ class NarrowedValues:
                 most = MANY if _float(value) else value.dtype.bits
                 self.bits[value] = min(most, self._read(op))
             computed |= {value for value in op.results if self._arithmetic(op) and _float(value)}
-        for value in _reached(every, self.whole) & computed:
-            if self.bits[value] > FORMATS[value.dtype.name].digits:
+        whole = _reached(every, self.whole)
+        for value in computed:
+            rounds = self.bits[value] > FORMATS[value.dtype.name].digits
+            if rounds and (value in whole or value.dtype.bits < WIDE):
                 self.narrowed.add(value)
         self.values = _reached(every, self.narrowed)
 

@@ -32,6 +32,8 @@ _WINDOW = 15
 _BABY_STEPS = 1 << 20
 _EXPONENTS = 2200
 """Powers of two of doubles, either sign."""
+_KEPT_LOGARITHMS = 1 << 20
+"""Per field: a launch takes the logarithm of the same few numbers in many waves."""
 
 
 @lru_cache(maxsize=16)
@@ -131,8 +133,24 @@ def _baby_steps(level: int) -> tuple[Residues, NDArray[np.int64]]:
     return steps[sorting], sorting
 
 
+@lru_cache(maxsize=LEVELS)
+def _known_logarithms(level: int) -> dict[int, int]:
+    """Those that were found before."""
+    return {}
+
+
 def _logarithm(level: int, x: Residues) -> Residues:
-    """The power of 2 that each of x (squares of the field) is: baby steps and giant steps."""
+    """The power of 2 that each of x (squares of the field, each once) is."""
+    known = _known_logarithms(level)
+    if len(known) > _KEPT_LOGARITHMS:
+        known.clear()
+    new = np.array([value for value in x.tolist() if value not in known], _U64)
+    known.update(zip(new.tolist(), _searched_logarithm(level, new).tolist(), strict=True))
+    return np.array([known[value] for value in x.tolist()], _U64)
+
+
+def _searched_logarithm(level: int, x: Residues) -> Residues:
+    """The same for numbers that were not met before: baby steps and giant steps."""
     sizes, powers = _baby_steps(level)
     order, below = ORDERS[level], ORDERS[level - 1]
     giant = _U64(pow(2, below - _BABY_STEPS, order))

@@ -11,7 +11,7 @@ from argus.check import check
 from argus.check.executed.execute import attempts, execute
 from argus.check.executed.inputs import arrays
 from argus.check.executed.outcome import SmallLaunch
-from argus.check.executed.premises import overflows
+from argus.check.executed.premises import outside
 from argus.check.rules.value import Valued
 from argus.cli.check_run import executed_on_machine
 from argus.cli.main import main
@@ -95,14 +95,14 @@ def test_the_bound_is_tighter_than_the_slack_it_replaces(tmp_path: Path) -> None
 def test_an_overflow_is_seen_and_smaller_inputs_have_none(tmp_path: Path) -> None:
     kernel = kernel_of(tmp_path, text_of("x[i] * x[i]", "(v * v * 400.0).to(f16).to(f32) * 0.0025"))
     launches = list(attempts(SmallLaunch({"N": 64}, "wide", 1)))
-    assert [overflows(kernel, one) for one in launches] == [True, True, False]
+    assert [outside(kernel, one) for one in launches] == [True, True, False]
     sizes = [np.abs(arrays(kernel, one.sizes, one.kind, one.seed, one.smaller)["x"]).max() for one in launches]
     assert sizes[0] == 8 * sizes[1] == 64 * sizes[2]
 
 
 def test_a_pole_is_no_overflow(tmp_path: Path) -> None:
     kernel = kernel_of(tmp_path, text_of("x[i]", "v + (v - v) * ag.log2(v - v)"))
-    assert not overflows(kernel, SmallLaunch({"N": 64}, "normal", 1))
+    assert not outside(kernel, SmallLaunch({"N": 64}, "normal", 1))
     assert not check(scheduled(read(tmp_path / "kernel.py"))).proved
 
 

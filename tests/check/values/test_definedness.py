@@ -51,6 +51,9 @@ PROVED = [
     ("ag.where(v > 0.0, ag.log2(v), 0.0)", "where(x[i] > 0, log2(x[i]), 0)"),
     ("v - v + v", "x[i]"),
     ("v * 0.33333334", "x[i] / 3"),
+    ("v + ag.exp2(v - ag.inf)", "x[i]"),
+    ("v * ag.exp2(v) / ag.exp2(v)", "x[i]"),
+    ("v + ag.rcp(ag.abs(v) + ag.inf)", "x[i]"),
 ]
 NOT_PROVED = [
     ("ag.sqrt(v) * ag.sqrt(ag.where(64 * b + v.i < N, v, 0.0))", "x[i]"),
@@ -71,6 +74,19 @@ NOT_PROVED = [
     ("v + 16777217.0", "x[i] + 16777217"),
     ("ag.where(v < 16777217.0, v, 0.0)", "where(x[i] < 16777217, x[i], 0)"),
     ("v * 2e-45", "x[i] * 2e-45"),
+    ("v + ag.rcp(ag.sqrt(v + 1e3) + ag.inf)", "x[i]"),
+    ("v + ag.exp2(ag.sqrt(v + 1e3) - ag.inf)", "x[i]"),
+    ("v + ag.exp(ag.log2(v + 1e30) - ag.inf)", "x[i]"),
+    ("v + ag.exp(ag.pow(v + 1e30, 0.5) - ag.inf)", "x[i]"),
+    ("v + v / (ag.log(v + 1e6) + ag.inf)", "x[i]"),
+    ("v + ag.exp(-ag.abs(ag.sqrt(v + 1e5)) - ag.inf)", "x[i]"),
+    ("v + ag.exp(1.0 / (v - 1234.5) - ag.inf)", "x[i]"),
+    ("v * ag.exp2(ag.where(v > 1e3, ag.inf, v)) / ag.exp2(ag.where(v > 1e3, ag.inf, v))", "x[i]"),
+    ("v * (ag.exp2(ag.where(b < 5, ag.inf, v)) * ag.exp2(-ag.where(b < 5, ag.inf, v)))", "x[i]"),
+    ("v * (ag.exp(ag.where(b < 5, -ag.inf, v)) * ag.exp(-ag.where(b < 5, -ag.inf, v)))", "x[i]"),
+    ("v * ag.exp2(ag.sqrt(v + 1e3)) / ag.exp2(ag.sqrt(v + 1e3))", "x[i]"),
+    ("v * ag.exp2(v + ag.where(b < 5, ag.inf, 0.0 * v)) / ag.exp2(v + ag.where(b < 5, ag.inf, 0.0 * v))", "x[i]"),
+    ("v + ag.exp2(ag.where(64 * b + v.i < 0, v, -ag.inf) + ag.sqrt(v + 1e3))", "x[i]"),
 ]
 SUMS = [
     ("ag.abs(v)", "abs(x[m, n])"),
@@ -93,6 +109,8 @@ SPOILT = [
     ("ag.exp2(v)", "exp2(x[m, n])"),
     ("ag.where(v.n < N, v, 0.0) * ag.log2(w)", "x[m, n] * log2(y[m, n])"),
     ("ag.where(v.n < N, v, 0.0) / w", "x[m, n] / y[m, n]"),
+    ("ag.exp2(ag.where(v.n < N, v, 1.0 / w - ag.inf))", "exp2(x[m, n])"),
+    ("v + ag.exp2(ag.where(v.n < N - 1, w, ag.inf).max('n') - ag.inf)", "x[m, n]"),
 ]
 
 
@@ -139,8 +157,8 @@ def test_examples_are_proved_and_right_at_ragged_sizes(name: str, size: int) -> 
     assert found.premises == (
         "inputs are finite and not subnormal",
         "no number is beyond the largest of its type (f32 3.40282e+38)",
-        "none that is too small for its type (f32 1.17549e-38) is divided by, compared, scaled up again, or under a "
-        "root or logarithm",
+        "none that is too small for its type (f32 1.17549e-38) is divided by, compared, rounded to a whole number, "
+        "scaled up again, or under a root or logarithm",
     )
     assert found.to_json()["premises"] == list(found.premises)
     dice = np.random.default_rng(1)

@@ -87,6 +87,11 @@ WRONG = {
         "i32", "i32", "where(X[i] + Y[i] > 0, 1, 0)", f"ag.where(x.to(f32) + y.to(f32) > 0.0, {ONE}, 0)",
         BIG + 1, -BIG, 1,
     ),
+    "arithmetic in f16": Jump("f16", "f16", "floor(X[i] * 3)", "ag.floor(x * 3.0)", 1365 / 4096, 0, 0),
+    "a product in f16": Jump(
+        "f16", "i32", "where(X[i] * Y[i] >= 1, 1, 0)", f"ag.where(x * y >= 1.0, {ONE}, 0)", 1 + 2**-10, 1 - 2**-10, 0
+    ),
+    "a sum in f16": Jump("f16", "f16", "floor(X[i] + Y[i])", "ag.floor(x + y)", 1, -(2**-12), 0),
     "floor of f16": Jump("f32", "f32", "floor(X[i])", "ag.floor(x.to(f16).to(f32))", 2.9999, 0, 2),
 }  # fmt: skip
 RIGHT = {
@@ -98,6 +103,8 @@ RIGHT = {
     "u8 products": (
         "u8", "i32", "where(X[i] * Y[i] > 9, 1, 0)", f"ag.where(x.to(f32) * y.to(f32) > 9.0, {ONE}, 0)"
     ),
+    "relu of a product in bf16": ("bf16", "bf16", "maximum(X[i] * Y[i], 0)", "ag.where(x * y > 0.0, x * y, 0.0)"),
+    "products of u8 in f32": ("u8", "f32", "floor(X[i] * Y[i])", "ag.floor(x.to(f32) * y.to(f32))"),
     "f32 itself": ("f32", "f32", "where(X[i] > 1, 1, 0)", "ag.where(x > 1.0, ag.full(P, f32, 1.0), 0.0)"),
 }  # fmt: skip
 

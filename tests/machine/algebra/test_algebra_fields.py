@@ -77,6 +77,28 @@ def test_exp2_turns_sums_into_products_and_log2_turns_them_back() -> None:
     assert (fields.log2(fields.multiply(a, b))[:-1] == fields.add(fields.log2(a), fields.log2(b))[:-1]).all()
 
 
+def test_logarithms_that_were_found_before_are_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = drawn(5)[:, :6] + np.uint64(1)
+    powers = fields.exp2(x)
+    assert (fields.log2(powers)[:-1] == x[:-1]).all()
+    searched: list[int] = []
+    search = fields._searched_logarithm
+
+    def watched(level: int, values: fields.Residues) -> fields.Residues:
+        searched.extend(values.tolist())
+        return search(level, values)
+
+    monkeypatch.setattr(fields, "_searched_logarithm", watched)
+    assert (fields.log2(powers[:, ::-1])[:-1] == x[:-1, ::-1]).all()
+    assert searched == []
+    y = drawn(6)[:, :2] + np.uint64(1)
+    mixed = np.concatenate([x[:, :3], y], axis=1)
+    assert (fields.log2(fields.exp2(mixed))[:-1] == mixed[:-1]).all()
+    assert len(searched) == 2 * (LEVELS - 1)
+    monkeypatch.setattr(fields, "_KEPT_LOGARITHMS", 0)
+    assert (fields.log2(powers)[:-1] == x[:-1]).all(), "forgotten, and found again"
+
+
 def test_exp2_of_whole_numbers_is_a_power_of_two() -> None:
     n = np.arange(-30.0, 31.0)
     assert (fields.exp2(fields.of_floats(n))[1:] == fields.of_floats(2.0**n)[1:]).all()

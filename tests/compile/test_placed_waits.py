@@ -97,7 +97,7 @@ def k(X: ag.In["N w=256", f32], Y: ag.Out["N w=256", f32]):
     n = ag.grid(N)
     p = ag.shared(ag.Layout(w=(256, 4)), f32)
     X[n].copy(p, O, width=4)
-    u = X[n].load(O, width=4)
+    u = X[n].load(R, width=4)
     if ag.thread() > 70:
         u = u * 3 + 1
         u = u * u + 2

@@ -18,9 +18,10 @@ object's order, where the registers' own waits are those that `arrivals` has fou
 refutation here is C308.
 
 A wait counts where nothing but arithmetic stands between it and the access it follows, in one straight run of
-instructions, or between it and the access it precedes, on every path (`path_waits`); every other wait is ignored, which
-can lose a proof but not make one. The object counts
-instructions, the IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
+instructions, or between it and the access it precedes, on every path (`path_waits`), or where it is shown to stand in
+the place of a wait of the kernel, under the same condition (`placed_waits`). Every other wait is ignored, which can
+lose a proof but not make one. The object counts instructions, the IR ops; an op is at least one instruction, so "at
+most k instructions outstanding" is at most k ops.
 
 LLVM's order, waits, addresses, branches and registers need not be trusted then; its arithmetic on data still is, and
 the machine runs that.
@@ -28,6 +29,7 @@ the machine runs that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -121,7 +123,7 @@ def recheck(program: Scheduled, compiled: Compiled) -> Recheck:
     found = agree(kernel, compiled.object, code, matched)
     if found.different:
         raise _different(code, found.different[0])
-    waits = object_waits(code, matched.op_of)
+    waits = object_waits(code, matched.op_of, found.waits)
     report = hazards(kernel, waits)
     for verdict in report.verdicts:
         if verdict.status == "refuted":
@@ -156,14 +158,15 @@ def _different(code: Decoded, finding: Finding) -> CompileError:
 @dataclass(slots=True)
 class ObjectWaits:
     """Op -> what the object certainly waits for between the accesses before it and its first instruction (`before`), or
-    between its last instruction and the end of that run (`after`)."""
+    between its last instruction and the end of that run (`after`). For a wait of the kernel: what the object waits for
+    in its place (`before`)."""
 
     before: dict[int, Waits]
     after: dict[int, Waits]
 
 
-def object_waits(code: Decoded, made_by: list[int]) -> ObjectWaits:
-    """Every wait of the object that something is known of."""
+def object_waits(code: Decoded, made_by: list[int], placed: Mapping[int, int]) -> ObjectWaits:
+    """Every wait of the object that something is known of; `placed` are those in the place of a wait of the kernel."""
     starts = _starts_of_runs(code)
     certain = _in_order_from(code)
 
@@ -184,7 +187,11 @@ def object_waits(code: Decoded, made_by: list[int]) -> ObjectWaits:
             vm, lgkm = min(vm, waits.vm), min(lgkm, waits.lgkm)
         elif code.kinds[n] in EVENTS:
             vm, lgkm, event = VM_MAX, LGKM_MAX, n
-    return ObjectWaits(path_waits(code, made_by, wait_at), after)
+    before = path_waits(code, made_by, wait_at)
+    for n, op in placed.items():
+        waits, known = wait_at(n), before.get(op, Waits())
+        before[op] = Waits(vm=min(waits.vm, known.vm), lgkm=min(waits.lgkm, known.lgkm))
+    return ObjectWaits(before, after)
 
 
 def _starts_of_runs(code: Decoded) -> set[int]:

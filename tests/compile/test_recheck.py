@@ -35,7 +35,7 @@ def gemm() -> tuple[Kernel, Compiled]:
 
 def found_waits(kernel: Kernel, compiled: Compiled) -> ObjectWaits:
     code = decode(compiled.object, kernel.name)
-    return object_waits(code, attribute(code, compiled.sidecar["pcs"]))
+    return object_waits(code, attribute(code, compiled.sidecar["pcs"]), {})
 
 
 @pytest.mark.parametrize("name", ["gemm.py", "gemm_pipelined.py", "gemm_opposite.py", "attention.py"])

@@ -56,6 +56,7 @@ from argus.compile.object.lane_moves import lane_move
 from argus.compile.object.loop_pairs import LoopPairs, once
 from argus.compile.object.named_loads import NamedLoads
 from argus.compile.object.order import PlacedInstruction, out_of_order
+from argus.compile.object.placed_waits import StatedWait, in_uncertain_loops, placed_waits
 from argus.compile.object.slices import Slices
 from argus.compile.object.solver import AccessSolver
 from argus.compile.object.witness import FEWER, LAUNCHES, Both, Turns, search
@@ -65,7 +66,6 @@ from argus.ir import ops
 from argus.ir.kernel import LANE, Kernel, wave_variable
 from argus.ir.passes.liveness import live, taken
 from argus.machine.semantics.mem import MEMORY
-from argus.machine.symbolic.evaluation import Evaluation
 from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.words import Words
 
@@ -114,6 +114,7 @@ class Reader:
         self.control = KernelControl()
         self.turns: list[Turns] = []
         self.placed: list[PlacedInstruction] = []
+        self.waits: list[StatedWait] = []
         variables = {
             LANE.name: self.space.rows(self.space.thread & np.uint64(63)),
             wave_variable(kernel.waves).name: self.space.rows(self.space.thread >> np.uint64(6)),
@@ -149,6 +150,7 @@ class Reader:
             self.found.different.append(Finding(later.n, later.op, text))
         self._branches()
         self._data_registers()
+        self._waits()
         self.found.slice_of = frozenset(self.slices.used)
         return self.found
 
@@ -160,6 +162,20 @@ class Reader:
         self.found.data = compared.registers
         self.found.different += [Finding(one.n, one.op, one.what) for one in compared.unwritten]
         self.found.unknown += [Finding(one.n, one.op, one.what) for one in compared.unknown]
+
+    def _waits(self) -> None:
+        uncertain = in_uncertain_loops(self.kernel, self.loops.header_of, self.found)
+        with suppress(Irregular):
+            self.found.waits = placed_waits(
+                self.code, self.matched.op_of, self.slices, self.placed, self.waits, uncertain, self._at_every_launch
+            )
+
+    def _at_every_launch(self, a: WordSum, b: WordSum) -> bool:
+        """Two words are equal: shown, and no launch speaks against it."""
+        if a is b:
+            return True
+        equal = self.solver.never(self.space.sub(a, b))
+        return equal and search(self.kernel, self.space, self.turns, [a, b], _rows(a, b), FEWER) is None
 
     def _same(self, a: WordSum, b: WordSum) -> bool:
         """Two words are equal at every launch."""
@@ -207,6 +223,8 @@ class Reader:
                     for n in self.by_op.get(op.id, ()):
                         self._note(op, n, scope)
                         self._where(op, n, scope.active, masked=False)
+                case ops.Wait():
+                    self.waits.append(StatedWait(op, len(self.placed), scope.region, scope.arms))
                 case ops.Lanes():
                     with suppress(NoWord):
                         self.lane_maps[op.id] = lanes_word(op, scope.index)
@@ -221,7 +239,6 @@ class Reader:
                     | ops.Convert()
                     | ops.Bitcast()
                     | ops.Registers()
-                    | ops.Wait()
                     | ops.Tag()
                     | ops.Check()
                 ):
@@ -303,13 +320,9 @@ class Reader:
         # Counting to an end that is hit exactly: before the last iteration both conditions hold.
         if op.step == 1 and have is space.lnot(space.eq(following, high)):
             return
-
-        def both(values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
-            return values.rows(have)[:, None].view(np.int64), values.rows(want)[:, None].view(np.int64)
-
         equal = self.solver.never(space.sub(have, want))
         certain = op.id not in self.loops.by_line
-        self._decide(n, op, "whether the loop goes on", [have, want], both, equal, certain)
+        self._decide(n, op, "whether the loop goes on", [have, want], _rows(have, want), equal, certain)
 
     # -- one instruction ----------------------------------------------------------------------------------------------
 
@@ -322,12 +335,8 @@ class Reader:
         have = self._executed(n, masked)
         if have is wanted:
             return True
-
-        def both(values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
-            return values.rows(have)[:, None].view(np.int64), values.rows(wanted)[:, None].view(np.int64)
-
         equal = self.solver.never(self.space.sub(have, wanted))
-        return self._decide(n, op, "where it is executed", [have, wanted], both, equal, certain)
+        return self._decide(n, op, "where it is executed", [have, wanted], _rows(have, wanted), equal, certain)
 
     def _access(self, op: ops.Op, n: int, part: AccessPart, scope: Scope) -> None:
         self._note(op, n, scope)
@@ -369,6 +378,11 @@ class Reader:
         elif witness is not None or not equal:
             self.found.unknown.append(Finding(n, op, what))
         return equal and witness is None
+
+
+def _rows(have: WordSum, want: WordSum) -> Both:
+    """Two words as numbers, a row per thread."""
+    return lambda values: (values.rows(have)[:, None].view(np.int64), values.rows(want)[:, None].view(np.int64))
 
 
 def _way(c: Comparison) -> str:

@@ -238,7 +238,7 @@ class BranchComparison:
         if space.some(active).constant == 1:
             return True
         inactive = space.lnot(active)
-        over = self._jumped_over(edge)
+        over = self.flow.past(edge)
         ends = any(not self.flow.out[block] for block in over)
         if ends and (self.flow.out[edge.target] or self._does(edge.target)):
             return False
@@ -254,14 +254,3 @@ class BranchComparison:
     def _does(self, block: int) -> bool:
         rows = range(self.flow.first[block], self.flow.last[block] + 1)
         return any(self.code.kinds[n] in EVENTS for n in rows)
-
-    def _jumped_over(self, edge: Edge) -> set[int]:
-        """Blocks between the other way out of the edge's source and the edge's target."""
-        found: set[int] = set()
-        work = [other.target for other in self.flow.out[edge.source]]
-        while work:
-            block = work.pop()
-            if block != edge.target and block not in found:
-                found.add(block)
-                work += [after.target for after in self.flow.out[block]]
-        return found

@@ -55,6 +55,17 @@ class FlowGraph:
     def is_back(self, edge: Edge) -> bool:
         return edge.target in self.bodies and edge.source in self.bodies[edge.target]
 
+    def past(self, edge: Edge) -> set[int]:
+        """Blocks between the other way out of the edge's source and the edge's target."""
+        found: set[int] = set()
+        work = [other.target for other in self.out[edge.source]]
+        while work:
+            block = work.pop()
+            if block != edge.target and block not in found:
+                found.add(block)
+                work += [after.target for after in self.out[block]]
+        return found
+
     def loops_of(self, block: int) -> list[int]:
         """Headers of the loops around a block, outermost first."""
         return sorted((h for h, body in self.bodies.items() if block in body), key=lambda h: -len(self.bodies[h]))

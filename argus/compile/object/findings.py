@@ -38,5 +38,7 @@ class Agreement:
     else_first: int = 0
     data: int = 0
     """Registers of data whose sources were compared."""
+    waits: dict[int, int] = field(default_factory=dict)
+    """Waits of the object -> the op in whose place they stand (`placed_waits`)."""
     slice_of: frozenset[int] = frozenset()
     """Instructions on which addresses and conditions depend."""

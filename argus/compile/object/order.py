@@ -53,6 +53,17 @@ def out_of_order(
     return wrong, len(turned)
 
 
+def in_order(flow: FlowGraph, events: list[PlacedInstruction], before: int, one: PlacedInstruction) -> bool:
+    """Whether an instruction comes after the first `before` of all events of the kernel and before the others, on every
+    path; events in another arm of a branch do not count."""
+    for number, event in enumerate(events):
+        late, early = (one, event) if number < before else (event, one)
+        turned = late.n < early.n if late.block == early.block else flow.before(late.block, early.block)
+        if turned and _split(one, event) is None:
+            return False
+    return True
+
+
 def _split(a: PlacedInstruction, b: PlacedInstruction) -> int | None:
     """The branch in whose two arms they are."""
     arms = dict(a.arms)

@@ -26,8 +26,8 @@ GENERATIONS, SEEDS, SPREAD = 60, (0, 1), 0.3
 
 
 def scores(judged: Sequence[Judged]) -> str:
-    groups = {**by_regime(judged), "all": judged}
-    found = {name: score(rows) for name, rows in groups.items()}
+    found = {str(regime): score(rows) for regime, rows in by_regime(judged).items()}
+    found["all"] = score(judged)
     return ", ".join(f"{name} {s.median:.1%} {s.p90:.1%} {s.bias:+.1%}" for name, s in found.items())
 
 

@@ -3,7 +3,8 @@
     bound[i] = error[i] (running f32 analysis, `argus.spec`) + half a unit in the last place of the output format
 
 An element passes if |got - want| <= bound; who knows a smaller bound of the whole error gives it (`most`).
-Where the specified value is not finite, the result must be the same infinity, or a NaN. A value that is, within its
+Where the specified value is not finite, the result must be the same infinity, or a NaN; where the specification has no
+value (`definedness`, an infinite error), it may be anything. A value that is, within its
 error, too large for the output format may be the infinity of its sign.
 Where no element has a finite specified value, nothing was compared, and that is not correct.
 
@@ -36,7 +37,7 @@ class ElementComparison:
     want: float
     mean_signed_error: float
     finite: int = 1
-    """Elements whose specified value is finite."""
+    """Elements that have a specified value, and a finite one."""
 
     @property
     def ok(self) -> bool:
@@ -76,7 +77,7 @@ def compare(
     found = got.astype(np.float64)
     bound = want.error + half_ulp(got.dtype, np.abs(want.value) + want.error)
     bound = bound if most is None else np.minimum(bound, most)
-    finite = np.isfinite(want.value)
+    finite, told = np.isfinite(want.value) & np.isfinite(want.error), np.isfinite(want.error)
     with np.errstate(invalid="ignore"):
         difference = np.where(finite, np.abs(found - want.value), 0.0)
     same_special = np.where(np.isnan(want.value), np.isnan(found), found == want.value)
@@ -84,7 +85,7 @@ def compare(
     difference[rounded_up & (np.abs(want.value) + want.error >= _overflow(got.dtype))] = 0.0
     if want.residue is not None and got.dtype.kind in "iu":
         difference = np.where(got == want.residue, 0.0, np.maximum(difference, 1.0))  # f64 has not all of 64 bits
-    wrong = np.where(finite, ~(difference <= bound), ~same_special)
+    wrong = np.where(finite, ~(difference <= bound), told & ~same_special)
     ratio = difference / np.maximum(bound, np.finfo(np.float64).tiny)
     first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else None
     where = first if first is not None else (0,) * got.ndim

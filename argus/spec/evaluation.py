@@ -3,6 +3,8 @@
     evaluate(spec, {"A": a, "B": b}, {"M": 64, "scale": 0.5})       a result over all of its elements
     evaluate(spec, arrays, symbols, {"m": np.array([3, 4])})         of rows 3 and 4 only
 
+Where the formula has no value over the real numbers (`definedness`), the error is infinite.
+
 An index of the result runs over its positions; else over the result's axis, if an array of the result is given; else
 as far as a tensor that has it as an index.
 """
@@ -14,8 +16,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from argus.spec.definedness import DefinedEvaluator
 from argus.spec.errors import SpecError
-from argus.spec.scans import ScanningEvaluator
 from argus.spec.tree import Arithmetic, IndexName, NumberLiteral, ResultSpec
 from argus.spec.values import Bounded
 from argus.spec.walk import elements, looked_up, plain_uses
@@ -49,7 +51,7 @@ def _evaluated(
     constant: str = "",
 ) -> Bounded:
     with np.errstate(all="ignore"):
-        evaluator = ScanningEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
+        evaluator = DefinedEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
         found = evaluator.whole_result(spec)
     order = [found.indices.index(i) for i in spec.indices]
     residue = None if found.residue is None else found.residue.transpose(order)

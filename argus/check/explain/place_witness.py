@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from argus.check.explain.small_executions import interference, varied
+from argus.check.explain.small_executions import interference, overlaps, varied
 from argus.check.explain.value_witness import counterexample
 from argus.check.explain.witness import Execution, influence, smallest_execution
 from argus.check.report import Counterexample, Party
@@ -95,6 +95,8 @@ def _shown(flow: KernelWalk, failure: Misplaced, source: Tensor) -> Counterexamp
     if found is None:
         return None
     execution, values = found
+    if overlaps(source, execution.sizes):  # what it holds may be the right element by another name
+        return None
     env = {v.name: n for v, n in values.items()}
     holds = int(E.evaluate(failure.holds, env))
     name = flow.tables.axis_names[failure.axis]

@@ -298,7 +298,7 @@ def _true(fact: Expr, env: Mapping[str, int]) -> bool:
         return False
 
 
-def _overlaps(tensor: Tensor, sizes: Mapping[str, int]) -> bool:
+def overlaps(tensor: Tensor, sizes: Mapping[str, int]) -> bool:
     """Several elements are one place in memory."""
     found = places(tensor, sizes)
     return len(np.unique(found)) < len(found)
@@ -317,7 +317,7 @@ def interference(
     Returns (sizes, index of the output element, value).
     """
     for sizes in candidates:
-        if _overlaps(tensor, sizes) or is_index(kernel, tensor, sizes):  # a row of it is also part of other rows
+        if overlaps(tensor, sizes) or is_index(kernel, tensor, sizes):  # a row of it is also part of other rows
             continue
         extent = interp.extents(tensor, sizes)[axis]
         base = _outputs(kernel, output, inputs(kernel, sizes), sizes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from argus.check.explain.search_budget import may_search
-from argus.check.explain.small_executions import launches
+from argus.check.explain.small_executions import launches, overlaps
 from argus.check.report import Counterexample, Party
 from argus.check.spec.spec_terms import extent_of
 from argus.check.walk import KernelWalk
@@ -27,6 +27,8 @@ def miscounted_index(flow: KernelWalk, axis: int, span: Span, op: int) -> Counte
     if extent is None or len(outputs) != 1:
         return None
     for sizes in _by_length(kernel, extent):
+        if any(overlaps(t, sizes) for t in kernel.tensors if t.read):  # ones at one index would be ones at others
+            continue
         sets = _subsets(int(E.evaluate(extent, sizes)))
         indices = next((s for s in sets if _count(flow, axis, s, sizes, outputs[0]) is not None), [])
         while len(indices) > 1:

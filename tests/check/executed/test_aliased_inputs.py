@@ -44,6 +44,39 @@ def test_one_place_is_one_number(tmp_path: Path, strides: str, sizes: tuple[int,
     assert len(np.unique(made)) == len(held)
 
 
+WINDOWS = """import argus as ag
+from argus import f32
+
+I = ag.Owner(t=64, p="t")
+O = ag.Owner(t=64, q="t")
+
+
+@ag.kernel(threads=64, requires="P >= 3 and Q == P - 2", computes="Y[q] = {specified}")
+def k(X: ag.In["P r=3", f32, "1 1"], Y: ag.Out["Q", f32]):
+    b = ag.grid(ag.cdiv(Q, 64))
+    x, y, z = [X[64 * b + n, 0].load(I, width=4, guard="shape").held_as(O) for n in (0, 1, 2)]
+    Y[64 * b].store({stored}, width=4, guard="shape")
+"""
+
+
+@pytest.mark.parametrize(
+    ("specified", "stored", "right"),
+    [
+        ("X[q, 1]", "y", True),
+        ("X[q, 2]", "z", True),
+        ("sum(X[q, r], r)", "x + y + z", True),
+        ("max(X[q, r], r)", "ag.max(ag.max(x, y), z)", True),
+        ("X[q, 1]", "z", False),
+        ("sum(X[q, r], r)", "x + y + y", False),
+    ],
+)
+def test_the_same_element_by_another_name(tmp_path: Path, specified: str, stored: str, right: bool) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(WINDOWS.format(specified=specified, stored=stored))
+    found = check(scheduled(read(path))).status
+    assert found in ("proved", "unknown") if right else found in ("refuted", "unknown")
+
+
 @pytest.mark.parametrize("strides", STRIDES)
 @pytest.mark.parametrize(("ahead", "back"), [("", ""), (" + 1", " - 1")])
 def test_updates_by_an_overlapping_input_are_not_refuted(tmp_path: Path, strides: str, ahead: str, back: str) -> None:

@@ -24,7 +24,7 @@ def rows_of(folder: Path) -> list[Row]:
     """One row for each source: the last judgement."""
     paths = sorted(folder.glob("*.jsonl"), key=lambda path: (AGAIN in path.name, path.name))
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
-    return list({(row["seed"], row["n"]): row for row in rows}.values())
+    return list({(row.get("seed"), row["n"]): row for row in rows}.values())
 
 
 def table(folder: Path) -> str:

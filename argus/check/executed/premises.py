@@ -39,6 +39,7 @@ POLES = frozenset({"log", "log2", "rsqrt", "pow"})
 EXPONENTIALS = frozenset({"exp", "exp2", "sigmoid"})
 PRODUCTS = frozenset({"mul", "div", "rcp"})
 COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge", *JUMPS})
+FAR = 1e6
 COMPUTING = frozenset({"map", "convert", "mfma"})
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]
@@ -79,13 +80,14 @@ class _Numbers:
         if floats and fn in DIVISIONS:
             whole = whole & (floats[-1] != 0)
         self._finite[key] = whole & np.bool_(fn not in POLES)
-        self._not_zero[key] = whole & (np.bool_(fn in EXPONENTIALS) | _everywhere(floats, fn is not None, _nonzero))
+        holds = _near if fn in EXPONENTIALS else _nonzero
+        self._not_zero[key] = whole & _everywhere(floats, fn is not None, holds)
         into = event.op.results[0].dtype
         if event.op.declared.word == "convert" and into.kind == "float":
             largest = float(ml_dtypes.finfo(numpy_dtype(into)).max)
             self.beyond |= any(bool((np.isfinite(x) & (np.abs(x) > largest)).any()) for x in floats)
         argument = floats[-1:] if fn in DIVISIONS else floats[:1] if fn in POLES or fn == "sqrt" else []
-        least = _least_of(event.op.args[0].dtype) if isinstance(event.op, ops.Map) and floats else 0.0
+        least = max((_least_of(v.dtype) for v in event.op.operands), default=0.0) if fn is not None else 0.0
         self.divides |= any(bool((np.abs(x) < least).any()) for x in argument)
         small = [np.abs(x) < least for x in floats]
         if fn in COMPARING:
@@ -110,6 +112,11 @@ def _floats(event: OpEvent) -> list[Floats]:
 
 def _nonzero(x: Floats) -> Where:
     return np.not_equal(x, 0)
+
+
+def _near(x: Floats) -> Where:
+    """Not a start of a maximum far below everything: of that the exponential is 0 by any measure."""
+    return np.abs(x) < FAR
 
 
 def _least_of(dtype: DType) -> float:

@@ -82,6 +82,6 @@ def placed_waits(
 def in_uncertain_loops(kernel: Kernel, header_of: Mapping[int, int], found: Agreement) -> frozenset[int]:
     """Ops in loops that the object does not have, or of which something is not shown."""
     open_ = {finding.op.id for finding in found.unknown}
-    loops = [op for op in ops.walk(kernel.body) if isinstance(op, ops.For)]
+    loops = [op for op in ops.walk(kernel.body) if op.control is ops.Control.LOOP]
     wrong = [op for op in loops if op.id not in header_of or op.id in open_]
-    return frozenset(inner.id for op in wrong for inner in ops.walk(op.body))
+    return frozenset(inner.id for op in wrong for block in op.blocks for inner in ops.walk(block))

@@ -68,6 +68,10 @@ def _literal(node: SpecNode) -> bool:
     return isinstance(node, NumberLiteral) or (isinstance(node, Negation) and _literal(node.operand))
 
 
+def _finite_literal(node: SpecNode) -> bool:
+    return _literal(node) and not any(map(_infinite_literal, walk(node)))
+
+
 class DefinedEvaluator(ScanningEvaluator):
     """Evaluates as `ScanningEvaluator`, with an infinite error where there is no value."""
 
@@ -116,10 +120,10 @@ class DefinedEvaluator(ScanningEvaluator):
         found = [self._without(node.left), self._without(node.right)]
         if node.op == "/":
             divisor = self.visit(node.right)
-            found += [exact(divisor.indices, (divisor.value == 0).astype(np.float64)), self._infinite(node.right)]
-        scales = node.op == "*" and _literal(node.left)
-        if node.op in ("*", "/") and not _literal(node.right) and not scales:
-            found += [self._infinite(node.left), self._infinite(node.right)]
+            found.append(exact(divisor.indices, (divisor.value == 0).astype(np.float64)))
+        if node.op in ("*", "/") and not _finite_literal(node.right):
+            scaled = node.op == "*" and _finite_literal(node.left)
+            found += [] if scaled else [self._infinite(node.left), self._infinite(node.right)]
         if node.op in ("+", "-"):
             x, y = self._aligned(self._infinite(node.left), self._infinite(node.right))
             found.append(exact(x.indices, np.minimum(x.value, y.value)))

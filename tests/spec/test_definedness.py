@@ -32,6 +32,10 @@ CASES = [
     ("minimum(where(y[i] > 1000, inf, y[i]), x[i])", NONE),
     ("1 / where(y[i] > 1000, inf, 1)", (3,)),
     ("x[i] / 4", NONE),
+    ("exp(-inf * abs(y[i] + 1))", (0, 1, 2, 3)),
+    ("x[i] / inf", (0, 1, 2, 3)),
+    ("exp(where(y[i] > 1000, -inf, y[i]) * 2)", NONE),
+    ("exp(where(y[i] > 1000, -inf, y[i]) / 2)", NONE),
 ]
 ROWS = [
     ("sum(a[m, n] / b[m], n)", (1,)),

@@ -3,6 +3,7 @@
     python -m bench.verdict_fuzz --sources 20000 --shard 0/2 --out DIR [--resume] [--seed S]
     python -m bench.verdict_fuzz --sources 20000 --out DIR --ray auto        on a Ray cluster (docs/many_machines.md)
     python -m bench.verdict_fuzz --again 'exp|log' --shard 0/2 --out DIR     sources whose text matches, judged anew
+    python -m bench.verdict_fuzz --recheck --shard 0/2 --out DIR             all verdicts of DIR anew (`kept_truth`)
     python -m bench.verdict_fuzz --report DIR                the tables over all shards of a folder
     python -m bench.verdict_fuzz --show N [--seed S]         the N-th source, its verdict and its truth
     python -m bench.verdict_fuzz --keep DIR                  minimise what was found and keep it in tests/check/found
@@ -18,26 +19,29 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from argus.cluster import ClusterError, Pool, answers, pool_of
 from bench.verdict_fuzz.judge import judge
 from bench.verdict_fuzz.keep import keep
-from bench.verdict_fuzz.report import AGAIN, rows_of, table
+from bench.verdict_fuzz.report import AGAIN, Row, rows_of, table
 from bench.verdict_fuzz.rows import WORK, died
 from bench.verdict_fuzz.sources import source
 
 SEED = 17
 
 
-def run_shard(numbers: Iterable[int], path: Path, seed: int, resume: bool, pool: Pool) -> int:
+def run_shard(
+    numbers: Iterable[int], path: Path, seed: int, resume: bool, pool: Pool, before: Mapping[int, Row] | None = None
+) -> int:
     """Judge sources; the number of faults. Lines are written in the order of the sources."""
     path.parent.mkdir(parents=True, exist_ok=True)
     done = {json.loads(line)["n"] for line in path.read_text().splitlines()} if resume and path.exists() else set()
     faults = 0
     with path.open("a" if resume else "w") as file:
-        left = ({"seed": seed, "n": n} for n in numbers if n not in done)
+        known = before or {}
+        left = ({"seed": seed, "n": n, "before": known.get(n)} for n in numbers if n not in done)
         for found in answers(pool, WORK, left, died):
             row = found.value
             faults += bool(row["fault"])
@@ -72,6 +76,7 @@ def main() -> int:
     words.add_argument("--out", type=Path)
     words.add_argument("--resume", action="store_true")
     words.add_argument("--again", metavar="PATTERN", help="of the text; those of DIR that match and are not refuted")
+    words.add_argument("--recheck", action="store_true", help="verdicts of DIR anew; truth is kept where it holds")
     words.add_argument("--report", type=Path)
     words.add_argument("--keep", type=Path)
     words.add_argument("--show", type=int)
@@ -93,11 +98,16 @@ def main() -> int:
     part, of = (int(x) for x in given.shard.split("/"))
     try:
         with pool_of(given.ray, given.workers) as pool:
-            path = given.out / f"{given.seed}-{AGAIN if given.again else ''}{part}of{of}.jsonl"
+            once_more = AGAIN if given.again or given.recheck else ""
+            path = given.out / f"{given.seed}-{once_more}{part}of{of}.jsonl"
+            before: dict[int, Row] = {}
             numbers: Iterable[int] = range(part, given.sources, of)
             if given.again:
                 numbers = matching(given.out, given.seed, given.again, (part, of))
-            faults = run_shard(numbers, path, given.seed, given.resume, pool)
+            if given.recheck:
+                before = {row["n"]: row for row in rows_of(given.out) if row["seed"] == given.seed}
+                numbers = sorted(before)[part::of]
+            faults = run_shard(numbers, path, given.seed, given.resume, pool, before)
     except ClusterError as error:
         print(f"error[{error.code}]: {error.message}; what was judged is in {given.out}", file=sys.stderr)
         return 2

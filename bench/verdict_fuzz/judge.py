@@ -44,6 +44,7 @@ from argus.spec import Bounded, ResultSpec, evaluate
 from argus.spec.compare import compare
 from argus.tasks.inputs import in_memory
 from bench.verdict_fuzz.exact import largest
+from bench.verdict_fuzz.kept_truth import kept_truth, object_of
 from bench.verdict_fuzz.program import Arrays, Generated
 from bench.verdict_fuzz.truth import Truth, truth_of, written_once
 
@@ -68,6 +69,7 @@ class Record:
     fault: str = ""
     exact: str = ""
     lost: str = ""
+    object: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -105,8 +107,11 @@ def verdict_of(report: Report) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return ("refuted" if refuting else "unknown" if reasons else "proved"), refuting, reasons
 
 
-def judge(program: Generated, source: str, intended_right: bool = False) -> Record:
-    """Read, check, compile and run one text. `intended_right`: the generator says that it is right."""
+def judge(
+    program: Generated, source: str, intended_right: bool = False, before: Mapping[str, Any] | None = None
+) -> Record:
+    """Read, check, compile and run one text. `intended_right`: the generator says that it is right; `before`: its row
+    of an earlier run, whose truth is taken where it still holds (`kept_truth`)."""
     try:
         with limited(2 * LIMIT):
             made = program_of_text(program, source)
@@ -132,21 +137,28 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
     suggested = tuple(
         v.counterexample.sizes for v in report.verdicts if v.counterexample is not None
     ) if report is not None else ()  # fmt: skip
-    try:
-        with limited(6 * LIMIT):
-            truth = truth_of(program, made, suggested[:2], source)
-    except Hang:
-        truth = Truth("untested", "the machine took too long")
-    except Exception:
-        truth = Truth("untested", "traceback: " + last_lines())
+    truth = kept_truth(before, verdict, made) if before is not None else None
+    if truth is None:
+        truth = _told(program, made, suggested[:2], source)
     fault = fault_of(verdict, truth.kind, bool(internal), seconds, intended_right)
     if fault == "right and refuted" and report is not None and broken_rules(program, made, report):
         fault = ""  # the results are right, and yet the rule is broken as it says
     shown = _shown(report) if verdict == "refuted" and report is not None else ""
     exact, lost = (truth.exact.verdict, truth.exact.detail) if truth.exact is not None else ("", "")
     return Record(
-        verdict, truth.kind, detail or truth.detail, rules, reasons, seconds, fault, exact, lost, {"shown": shown}
-    )
+        verdict, truth.kind, detail or truth.detail, rules, reasons, seconds, fault, exact, lost, object_of(made),
+        {"shown": shown},
+    )  # fmt: skip
+
+
+def _told(program: Generated, made: Scheduled, suggested: tuple[Mapping[str, int], ...], source: str) -> Truth:
+    try:
+        with limited(6 * LIMIT):
+            return truth_of(program, made, suggested, source)
+    except Hang:
+        return Truth("untested", "the machine took too long")
+    except Exception:
+        return Truth("untested", "traceback: " + last_lines())
 
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Truth that outlives a change of the checker.
 
 A truth is about an object: what the machine, the IR interpreter and exact algebra made of its launches. Checking is a
-quarter of the cost of judging a source. So a row keeps the digest of its object and of the code that told the truth, and
+quarter of the cost of judging a source. So a row keeps the digests of its object and of the code that told the truth;
 
     python -m bench.verdict_fuzz --recheck --shard 0/2 --out DIR [--seed S]
 

@@ -21,9 +21,9 @@ def row() -> dict[str, Any]:
     return found
 
 
-def kept(row: dict[str, Any], verdict: str = "proved", **changed: str) -> bool:
+def kept(row: dict[str, Any], now: str = "proved", **changed: str) -> bool:
     one = source(SEED, N)
-    return kept_truth({**row, **changed}, verdict, program_of_text(one.program, one.text)) is not None
+    return kept_truth({**row, **changed}, now, program_of_text(one.program, one.text)) is not None
 
 
 def test_the_same_object_keeps_its_truth(row: dict[str, Any]) -> None:

@@ -3,8 +3,9 @@
     report = after_proof(program, check(program))
     report.executed.note()       executed 6 launches
 
-A disagreement (ARG-K101) is a mistake of the checker or of the interpreter. The verdict becomes `unknown`, and a folder
-is saved with the kernel's source and the launch, from which `argus check` shows the same again.
+A disagreement (ARG-K101) is a mistake of the checker or of the interpreter, or a loss of digits that is not bounded
+(`log(exp(x))`), which is then said. The verdict becomes `unknown`, and a folder is saved with the kernel's source and
+the launch, from which `argus check` shows the same again.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def disagreeing(report: Report, problem: Disagreement, folder: Path) -> Report:
     path = saved(report.kernel, problem, folder)
     where = f"saved as {path}" if path is not None else f"{folder} cannot be written to, so nothing was saved"
     reason = f"ARG-K101: {CODES['ARG-K101']}: {problem.sentence()}"
-    advice = f"a mistake of the checker, please report it with the reproduction ({where}); argus explain K101"
+    lost = f"digits are lost ({problem.rounding}), or it is " if problem.rounding else ""
+    advice = f"{lost}a mistake of the checker, please report it with the reproduction ({where}); argus explain K101"
     return withdrawn(report, reason, advice)
 
 

@@ -28,7 +28,7 @@ from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, Executed, SmallLaunch
 from argus.check.executed.premises import outside
-from argus.check.executed.tolerance import tolerance
+from argus.check.executed.tolerance import lost_digits, tolerance
 from argus.ir import interp
 from argus.ir.kernel import Kernel
 from argus.layout.expr import ExprError
@@ -125,7 +125,9 @@ def compared(
                 np.where(counts, got, np.zeros((), got.dtype)), loose, None if residue is not None else error
             )
         if found.first_wrong is not None:
-            problem = Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
+            at = found.first_wrong
+            lost = lost_digits(kernel, stated, inputs, symbols, want, found)
+            problem = Disagreement(launch, stated.result, at, found.got, found.want, rounding=lost)
             return total, problem, without
     return total, None, without
 

@@ -33,6 +33,9 @@ class Disagreement:
     want: float
     hazard: str = ""
     device: str = "the interpreter"
+    rounding: str = ""
+    """Why it may be a matter of lost digits alone: the bound derived from the kernel's arithmetic allows it, or there
+    is none."""
 
     def sentence(self) -> str:
         sizes = " ".join(f"{name}={n}" for name, n in self.launch.sizes.items())

@@ -25,14 +25,14 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.rounding import ErrorBound, Rounding, rounding
+from argus.check.rounding import ErrorBound, NoBound, Rounding, rounding
 from argus.check.rounding.derived_comparison import EXACT, telling
 from argus.check.rounding.narrowing import narrowed
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.ir.types import DType
 from argus.spec import Bounded, ResultSpec
-from argus.spec.compare import half_ulp
+from argus.spec.compare import ElementComparison, half_ulp
 from argus.spec.values import LEAST_F32
 
 REORDERED = 16.0
@@ -58,6 +58,24 @@ def tolerance(
         return np.asarray(loose, dtype=np.float64)
     most = bound.at(stated, inputs, symbols, want.value) + EXACT * np.abs(want.value)
     return np.where(telling(most, loose, want.value), most, loose)
+
+
+def lost_digits(
+    kernel: Kernel,
+    stated: ResultSpec,
+    inputs: Mapping[str, NDArray[Any]],
+    symbols: Mapping[str, float],
+    want: Bounded,
+    found: ElementComparison,
+) -> str:
+    """Why a wrong element may be a matter of rounding alone: within a bound too wide to be used, or of no bound."""
+    bound = derived(kernel).of(stated.result)
+    if want.residue is not None or bound is None or found.first_wrong is None:
+        return ""
+    if isinstance(bound, NoBound):
+        return bound.text()
+    most = bound.at(stated, inputs, symbols, want.value)[found.first_wrong]
+    return f"the derived bound is {most:.2g} there" if abs(found.got - found.want) <= most else ""
 
 
 @lru_cache(maxsize=16)

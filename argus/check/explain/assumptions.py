@@ -13,6 +13,7 @@ from argus.ir import ops
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
 from argus.ir.maps import JUMPS
+from argus.spec.definedness import may_be_undefined
 
 HANGS_ON_SMALL = {
     "div", "rcp", "log", "log2", "sqrt", "rsqrt", "pow", "eq", "ne", "lt", "le", "gt", "ge", "instruction",
@@ -20,6 +21,11 @@ HANGS_ON_SMALL = {
 }  # fmt: skip
 """Functions whose result is another one if their argument has vanished; a sum loses nothing that can be seen."""
 VANISHED = "divided by, compared, rounded to a whole number, scaled up again, or under a root or logarithm"
+
+HAS_A_VALUE = (
+    "the specification has a value over the real numbers: nothing in it is divided by 0 or outside of the domain of a "
+    "root or logarithm, and a written inf is used as a mask only"
+)
 
 
 def premises(kernel: Kernel) -> tuple[str, ...]:
@@ -35,5 +41,7 @@ def premises(kernel: Kernel) -> tuple[str, ...]:
     fns = [op.map_function or op.declared.word for op in ops.walk(kernel.body)]
     kept = any(fn in HANGS_ON_SMALL for fn in fns) or fns.count("mul") > 1
     below = (f"none that is too small for its type ({small}) is {VANISHED}",) if kept else ()
+    specs = kernel.computes.results if kernel.computes is not None else ()
+    poles = (HAS_A_VALUE,) if any(may_be_undefined(spec.expression) for spec in specs) else ()
     finite, largest = "inputs are finite and not subnormal", f"no number is beyond the largest of its type ({held})"
-    return finite, largest, *below, *above
+    return finite, largest, *poles, *below, *above

@@ -220,3 +220,10 @@ def test_what_is_not_compared_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         assert ("value proved, not executed" in found.note()) is bool(refused)
         assert all(f"{result}: " in found.left_out for result in refused)
         assert found.to_json()["left_out"] == found.left_out
+
+
+@pytest.mark.parametrize("stores", ["ag.log(ag.exp(v))", "(v + ag.exp2(v * 8.0)) - ag.exp2(v * 8.0)"])
+def test_digits_that_may_be_lost_are_said(stores: str, tmp_path: Path) -> None:
+    (verdict,) = [v for v in report_of(scheduled(kernel_of(tmp_path, elementwise("x[i]", stores)))).verdicts
+                  if v.status == "unknown"]  # fmt: skip
+    assert verdict.help.startswith("digits are lost (value of y: no bound of the rounding error: ")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from argus.check import Report, check
+from argus.check.explain.assumptions import HAS_A_VALUE
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.lang.errors import ProgramError
@@ -157,6 +158,7 @@ def test_examples_are_proved_and_right_at_ragged_sizes(name: str, size: int) -> 
     assert found.premises == (
         "inputs are finite and not subnormal",
         "no number is beyond the largest of its type (f32 3.40282e+38)",
+        HAS_A_VALUE,
         "none that is too small for its type (f32 1.17549e-38) is divided by, compared, rounded to a whole number, "
         "scaled up again, or under a root or logarithm",
     )

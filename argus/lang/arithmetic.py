@@ -238,6 +238,9 @@ def unary(ctx: ReadContext, op: ast.unaryop, x: object) -> object:
             return tiles.elementwise(ctx, "neg", x)
         if isinstance(op, ast.Invert) and x.dtype.kind == "bool":
             return tiles.elementwise(ctx, "not", x)
+        if isinstance(op, ast.Invert) and x.dtype.kind in ("int", "uint"):
+            ones = -1 if x.dtype.kind == "int" else (1 << x.dtype.bits) - 1
+            return _tile_binary(ctx, ast.Sub, ones, x)  # two's complement, and a term that `value` knows
     if isinstance(x, Coordinates):
         if isinstance(op, ast.USub):
             return Coordinates(x.dist, tuple(-e for e in x.exprs))

@@ -67,6 +67,14 @@ def test_operators() -> None:
                                1 / np.sqrt(X + 1) * np.sqrt(X) / (X + 2), rtol=1e-5)  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i32"])
+def test_inverted_bits(dtype: str) -> None:
+    signature = f'x: ag.In["N", {dtype}], y: ag.Out["N", {dtype}]'
+    made = kernel("y.store(~x.load(OWN))", signature)
+    x = np.arange(-128, 128).astype({"i8": np.int8, "u8": np.uint8, "i32": np.int32}[dtype])
+    assert (execute(made, {"N": 256}, x=x)["y"] == ~x).all()
+
+
 def test_indices_and_coordinates_as_data() -> None:
     assert (simple("v = v * 0.0 + f32(ag.lane())") == np.arange(256) % 64).all()
     assert (simple("v = f32(v.i * 3 + 1)") == np.arange(256) * 3 + 1).all()

@@ -70,7 +70,8 @@ def test_operators() -> None:
 @pytest.mark.parametrize("dtype", ["i8", "u8", "i32"])
 def test_inverted_bits(dtype: str) -> None:
     signature = f'x: ag.In["N", {dtype}], y: ag.Out["N", {dtype}]'
-    made = kernel("y.store(~x.load(OWN))", signature)
+    width = 4 if dtype == "i32" else 1
+    made = kernel(f"y.store(~x.load(OWN, width={width}), width={width})", signature)
     x = np.arange(-128, 128).astype({"i8": np.int8, "u8": np.uint8, "i32": np.int32}[dtype])
     assert (execute(made, {"N": 256}, x=x)["y"] == ~x).all()
 

@@ -11,8 +11,8 @@ no division by zero on the way. So no step may make a term more defined than the
     exp2(sqrt(y) - inf)                          not known: 0 only where y is not negative
 
 Premises of every proof: inputs are finite, and nothing overflows. Under them a term is *total* that is made of inputs
-by functions defined everywhere. The maximum of a row counts as finite, also one that masks by -inf leave without any
-value; where that matters, for exponentials, `elementwise_terms` asks.
+by functions defined everywhere. A maximum is, unless masks by -inf may leave nothing of it (`leaves_something`). In an
+exponent it counts as finite, *shown*: whoever put it there has asked (`elementwise_terms`).
 
 Two ways to multiply and add: `multiply` and `add` (`normal_form`) are those of registers. The *formal* ones cancel
 freely: of specifications, whose value is compared only where they are defined, and of guesses.
@@ -40,9 +40,11 @@ from argus.check.terms.atoms import (
     Power,
     Reduce,
     Where,
+    axis_of,
 )
 from argus.check.terms.integer_terms import WRAP, IntegerTerms
 from argus.ir.maps import MAPS
+from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Holds = Callable[[Atom], bool]
@@ -57,25 +59,32 @@ def defined_everywhere(fn: str) -> bool:
     return fn.startswith(_CONVERSIONS) or (row is not None and not row.domain)
 
 
+def leaves_something(condition: Expr, axis: int) -> bool:
+    """A mask on an axis is not empty, wherever the other coordinates are: it holds at the first coordinate."""
+    first = {v: 0 if axis_of(v) == axis else E.var(v.name, 0) for v in condition.free() if axis_of(v) is not None}
+    return condition.subst(first) is E.TRUE
+
+
 class DefinedTerms(IntegerTerms):
     """Terms that know where they are defined."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._total: dict[int, bool] = {}
+        self._total: dict[tuple[int, bool], bool] = {}
 
-    def total(self, term: int) -> bool:
-        """Finite for all finite inputs."""
+    def total(self, term: int, shown: bool = False) -> bool:
+        """Finite for all finite inputs. `shown`: its maxima are known to be, as those of exponents."""
         if term == UNKNOWN:
             return False
-        if term not in self._total:
-            self._total[term] = all(
-                isfinite(c) and self.total(exponent) and all(self._total_factor(f) for f in factors)
+        key = term, shown
+        if key not in self._total:
+            self._total[key] = all(
+                isfinite(c) and self.total(exponent, True) and all(self.total_factor(f, shown) for f in factors)
                 for (factors, exponent), c in self[term]
             )
-        return self._total[term]
+        return self._total[key]
 
-    def _total_factor(self, factor: tuple[int, int]) -> bool:
+    def total_factor(self, factor: tuple[int, int], shown: bool = False) -> bool:
         atom, twice = self.atoms[factor[0]], factor[1]
         if twice < 0 and not self.positive_atom(atom):
             return False
@@ -87,21 +96,34 @@ class DefinedTerms(IntegerTerms):
             case Carried(kind=kind):
                 return kind != "any"
             case Apply(fn="select", args=args):
-                return all(self.total(arg) for arg in args[1:])
+                return all(self.total(arg, shown) for arg in args[1:])
+            case Apply(fn="max" | "min" as fn, args=args):
+                left = [arg for arg in args if not self.total(arg, shown)]
+                return len(left) < len(args) and all(self._extreme_of_nothing(fn, arg) for arg in left)
             case Apply(fn=fn, args=args):
-                return defined_everywhere(fn) and all(self.total(arg) for arg in args)
+                return defined_everywhere(fn) and all(self.total(arg, shown) for arg in args)
             case Power(base=base):
-                return self.total(base)
+                return self.total(base, shown)
             case Where(yes=yes, no=no):
-                return self.total(yes) and self.total(no)
+                return self.total(yes, shown) and self.total(no, shown)
             case Reduce(op="sum", body=body):
-                return self.total(body)
-            case Reduce(op=op, body=body):
+                return self.total(body, shown)
+            case Reduce(op=op, axis=axis, body=body):
                 inner = self.as_atom(body)
-                neutral = isinstance(inner, Where) and self.value(inner.no) == NEUTRAL[op]
-                return self.total(inner.yes if neutral and isinstance(inner, Where) else body)
+                if not isinstance(inner, Where) or self.value(inner.no) != NEUTRAL[op]:
+                    return self.total(body, shown)
+                return self.total(inner.yes, shown) and (shown or leaves_something(inner.condition, axis))
             case _:
                 assert_never(atom)
+
+    def _extreme_of_nothing(self, fn: str, term: int) -> bool:
+        """At worst a maximum of nothing, which another maximum passes over."""
+        atom = self.as_atom(term)
+        return isinstance(atom, Reduce) and atom.op == fn and self.total(term, shown=True)
+
+    def may_be_infinite(self, mono: Mono) -> bool:
+        """A factor is a maximum that masks may leave without any value: -inf, and no pole is on the way."""
+        return any(not self.total_factor(f) and self.total_factor(f, shown=True) for f in mono[0])
 
     # -- signs -----------------------------------------------------------------------------------------------------
 
@@ -180,19 +202,19 @@ class DefinedTerms(IntegerTerms):
         """atom^(a/2) * atom^(b/2) is atom^((a+b)/2) wherever both are defined."""
         atom = self.atoms[number]
         if a * b < 0:  # an exponential of an infinite number is 0 or infinite
-            return self.positive_atom(atom) and self._total_factor((number, 2))
+            return self.positive_atom(atom) and self.total_factor((number, 2))
         if a % 2 and b % 2:
             return isinstance(atom, Power) and self.not_negative(atom.base)
         return True
 
-    def zero_times(self, term: int) -> int:
+    def zero_times(self, term: int, shown: bool = False) -> int:
         """0 * term: what of it may be undefined, once."""
         if term == UNKNOWN:
             return UNKNOWN
         parts: dict[Mono, float] = {}
         for (factors, exponent), c in self[term]:
-            partial = tuple(f for f in factors if not self.indicator(f[0]) and not self._total_factor(f))
-            rest = ZERO if self.total(exponent) else exponent
+            partial = tuple(f for f in factors if not self.indicator(f[0]) and not self.total_factor(f, shown))
+            rest = ZERO if self.total(exponent, True) else exponent
             if not isfinite(c):
                 return UNKNOWN
             if not partial and rest == ZERO:

@@ -39,6 +39,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Factors,
     Mono,
     Number,
     Power,
@@ -47,9 +48,11 @@ from argus.check.terms.atoms import (
     Where,
 )
 from argus.check.terms.comparisons import COMPARED, chosen, compared
+from argus.check.terms.definedness import leaves_something
 from argus.check.terms.integer_terms import WRAP
 from argus.check.terms.term_arithmetic import TermArithmetic
 from argus.check.terms.vanishing_sums import may_leave_a_sum
+from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 
@@ -165,12 +168,19 @@ class Terms(TermArithmetic):
             found = self._apart[key] = []
             for (factors, exponent), c in self._polys[body]:
                 inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
+                if self._may_be_empty(axis, inner):  # 0 where the masks leave nothing, whatever stands beside it
+                    inner = tuple(f for f in factors if f in inner or not self.total_factor(f))
                 outer = tuple(f for f in factors if f not in inner)
                 within, without = self._split(exponent, axis)
                 if not may_leave_a_sum(self, within, without):
                     within, without = exponent, ZERO
                 found.append((self._intern((((inner, within), 1),)), (outer, without), c))
         return self._apart[key]
+
+    def _may_be_empty(self, axis: int, factors: Factors) -> bool:
+        """Masks among the factors may leave no coordinate of the axis."""
+        masks = [atom.condition for n, _ in self.masks(factors) if isinstance(atom := self.atoms[n], Where)]
+        return bool(masks) and not leaves_something(E.land(*masks), axis)
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""

@@ -38,17 +38,17 @@ class Padding:
     extent: Expr
     shapes: Mapping[str, tuple[Expr, ...]]
 
-    def folded(self, term: int) -> Folded:
-        """The term at a coordinate beyond the axis."""
+    def folded(self, term: int, shown: bool = False) -> Folded:
+        """The term at a coordinate beyond the axis; `shown`: its maxima are known to be finite."""
         if self.axis not in self.terms.axes(term):
             value = self.terms.value(term)
-            return value if value is not None else FINITE if self.terms.total(term) else None
+            return value if value is not None else FINITE if self.terms.total(term, shown) else None
         return _sum([self._product(factors, exponent, c) for (factors, exponent), c in self.terms[term]])
 
     def _product(self, factors: tuple[tuple[int, int], ...], exponent: int, c: float) -> Folded:
         parts = [float(c), *(self._power(number, twice) for number, twice in factors)]
         if exponent != ZERO:
-            inside = self.folded(exponent)
+            inside = self.folded(exponent, True)
             with np.errstate(over="ignore"):
                 parts.append(float(np.exp2(inside)) if isinstance(inside, float | int) else inside)
         return _times(parts)

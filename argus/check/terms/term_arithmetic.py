@@ -37,32 +37,36 @@ class TermArithmetic(DefinedTerms):
         super().__init__()
         self._open_sums: dict[Mono, list[tuple[Opening, ReducedFootprint]]] = {}
 
-    def add(self, x: int, y: int, formal: bool = False) -> int:
-        """The sum. What cancels stays as 0 times itself where it may be undefined, unless `formal`."""
+    def add(self, x: int, y: int, formal: bool = False, shown: bool = False) -> int:
+        """The sum. What cancels stays as 0 times itself where it may be undefined, unless `formal`; `shown`: maxima
+        are known to be finite."""
         if UNKNOWN in (x, y):
             return UNKNOWN
         if x == ZERO or y == ZERO:
             return y if x == ZERO else x
-        key = (x, y, formal) if x < y else (y, x, formal)
+        key = (x, y, formal, shown) if x < y else (y, x, formal, shown)
         found = self._sums.get(key)
         if found is None:
-            found = self._sums[key] = self._add(x, y, formal)
+            found = self._sums[key] = self._add(x, y, formal, shown)
         return found
 
-    def _add(self, x: int, y: int, formal: bool) -> int:
+    def _add(self, x: int, y: int, formal: bool, shown: bool) -> int:
         infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
         if infinite:
-            finite = formal or all(self.value(t) in infinite or self.total(t) for t in (x, y))
+            finite = formal or all(self.value(t) in infinite or self.total(t, shown) for t in (x, y))
             return self.constant(infinite.pop()) if len(infinite) == 1 and finite else UNKNOWN
         spend(len(self._polys[x]) + len(self._polys[y]))
         total: dict[Mono, float] = dict(self._polys[x])
         unions: dict[tuple[int, int], ReducedFootprint] = {}  # monomials of one sum share what they have taken
         openings: dict[tuple[Opening, float], tuple[Mono, ReducedFootprint]] = {}
+        opposite: dict[Mono, float] = {}  # 2 t - t is t of a finite t only
         for mono, c in self._polys[x]:
             for opening, footprint in self._openings(mono):
                 openings[opening, c] = mono, footprint
         for mono, c in self._polys[y]:
             if mono in total:
+                if total[mono] * c < 0 and not formal and not shown and self.may_be_infinite(mono):
+                    opposite[mono] = 1
                 total[mono] += c
                 continue
             for opening, items in self._openings(mono):
@@ -80,10 +84,10 @@ class TermArithmetic(DefinedTerms):
                 total[mono] = c
         if len(total) > MAX_MONOMIALS:
             return UNKNOWN
-        gone = {} if formal else {mono: 1 for mono, c in total.items() if c == 0}
+        gone = {} if formal else {**opposite, **{mono: 1 for mono, c in total.items() if c == 0}}
         made = self.made(total)
-        undefined = self.zero_times(self.made(gone)) if gone else ZERO
-        return made if undefined == ZERO else self.add(made, undefined)
+        undefined = self.zero_times(self.made(gone), shown) if gone else ZERO
+        return made if undefined == ZERO else self.add(made, undefined, shown=shown)
 
     def _openings(self, mono: Mono) -> list[tuple[Opening, ReducedFootprint]]:
         """The sums of a monomial that could go on: what must be equal for two of them to be one, and what was taken."""
@@ -112,7 +116,7 @@ class TermArithmetic(DefinedTerms):
     def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
         """2^a * 2^b is 2^(a + b), and a + b keeps what it takes to be defined: 2^w * 2^-w is 1 for a finite w only."""
         factors = self.times_factors(x[0], y[0], formal)
-        exponent = self.add(x[1], y[1], formal) if x[1] != ZERO or y[1] != ZERO else ZERO
+        exponent = self.add(x[1], y[1], formal, shown=True) if x[1] != ZERO or y[1] != ZERO else ZERO
         return self._one_product(factors) if self.multiplies else factors, exponent
 
     def _one_product(self, factors: Factors) -> Factors:
@@ -275,7 +279,7 @@ class TermArithmetic(DefinedTerms):
             atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
             if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
                 rest = self.add(x, self.monomial(mono, -c), formal=True)
-                if not self.total(rest):
+                if not self.total(rest, shown=True):
                     break  # NaN beside -inf is not -inf
                 inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
                 return self.selected(atom.condition, inner)

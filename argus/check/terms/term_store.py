@@ -58,7 +58,7 @@ class Interned:
         """There are reductions by products."""
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
-        self._sums: dict[tuple[int, int, bool], int] = {}
+        self._sums: dict[tuple[int, int, bool, bool], int] = {}
         self._products: dict[tuple[int, int, bool], int] = {}
         self._mono_sizes: dict[Mono, int] = {}
         self._polys.append((((((-1, 1),), ZERO), 1),))

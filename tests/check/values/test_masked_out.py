@@ -1,0 +1,102 @@
+"""What masks leave nothing of: a factor beside an empty sum, a maximum of nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
+from argus.lang import read
+
+ROWS = """import argus as ag
+from argus import f32, i32, inf
+
+ROW = ag.Owner(lane=64, n="lane")
+ONE = ag.Owner(lane=64, z="lane*0")
+
+
+@ag.kernel(
+    threads=64, requires="M >= {least} and N >= 1 and N <= 64", example=dict(M={least}, N=50),
+    computes="Y[m] = {computes}",
+)
+def rows(
+    LEN: ag.In["M", i32], X: ag.In["M N", f32], Q: ag.In["M N", f32], D: ag.In["M", f32], Y: ag.Out["M", f32]
+):
+    m = ag.grid(M)
+    l = ag.as_index(LEN[m].load(ONE, width=4), {shortest}, N, name="len")
+    x = X[m].load(ROW, width=4, guard="shape")
+    q = Q[m].load(ROW, width=4, guard="shape")
+    d = D[m].load(ONE, width=4).without()
+    t = ag.where(x.n < l, x, -inf).max("n")
+    Y[m].store({stores}, width=4, guard=ag.lane() == 0)
+"""
+SUM = "sum(where(k < LEN[m], {}, 0), k)"
+MASKED = "ag.where(x.n < l, {}, 0.0).sum('n')"
+TOP = "max(where(j < LEN[m], X[m, j], -inf), j)"
+WRONG_WHERE_NOTHING_IS_LEFT = {
+    "a divisor": (SUM.format("X[m, k] / D[m]"), MASKED.format("x") + " / d"),
+    "a root": (SUM.format("X[m, k] * sqrt(D[m])"), MASKED.format("x") + " * ag.sqrt(d)"),
+    "a masked sum": (
+        SUM.format("X[m, k] * Q[m, k] / sum(where(j < LEN[m], Q[m, j], 0), j)"),
+        f"{MASKED.format('x * q')} / {MASKED.format('q')}",
+    ),
+    "a maximum": (SUM.format(f"X[m, k] * {TOP}"), MASKED.format("x") + " * t"),
+    "nothing times a maximum": (SUM.format("X[m, k]"), MASKED.format("x") + " + 0.0 * t"),
+    "maxima of opposite signs": (f"exp({TOP})", "ag.exp(2.0 * t - t)"),
+    "a maximum less itself": (SUM.format("X[m, k]"), MASKED.format("x") + " + (t - t)"),
+}
+RIGHT = {
+    "a divisor of each": (SUM.format("X[m, k] / D[m]"), MASKED.format("x / d")),
+    "a divisor outside": (SUM.format("X[m, k]") + " / D[m]", MASKED.format("x") + " / d"),
+    "a number": (SUM.format("X[m, k] * 3"), MASKED.format("x") + " * 3.0"),
+    "what is defined": (SUM.format("X[m, k] * D[m]"), MASKED.format("x") + " * d"),
+    "the whole row": ("sum(X[m, k] / D[m], k)", "x.sum('n') / d"),
+}
+LARGE = 200_000
+"""Rows of a launch that is too large to be executed: the proof alone decides."""
+
+
+def report(folder: Path, name: tuple[str, str], shortest: int = 0) -> Report:
+    file = folder / "kernel.py"
+    computes, stores = name
+    file.write_text(ROWS.format(computes=computes, stores=stores, least=LARGE, shortest=shortest))
+    return check(scheduled(read(str(file))))
+
+
+@pytest.mark.parametrize("name", WRONG_WHERE_NOTHING_IS_LEFT)
+def test_what_masks_leave_nothing_of_is_not_proved(name: str, tmp_path: Path) -> None:
+    assert report(tmp_path, WRONG_WHERE_NOTHING_IS_LEFT[name]).status != "proved"
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_ones_are_proved(name: str, tmp_path: Path) -> None:
+    found = report(tmp_path, RIGHT[name])
+    assert found.status == "proved", found.render()
+
+
+SCAN = """import argus as ag
+from argus import f32
+
+ROW = ag.Owner(lane=64, n="lane")
+ONE = ag.Owner(lane=64, z="lane*0")
+
+
+@ag.kernel(
+    threads=64, requires="M >= 200000 and N >= 1 and N <= 64", example=dict(M=200000, N=50),
+    computes="Y[m, n] = sum(where(k {before} n, X[m, k] * sqrt(D[m]), 0), k)",
+)
+def scan(X: ag.In["M N", f32], D: ag.In["M", f32], Y: ag.Out["M N", f32]):
+    m = ag.grid(M)
+    x = X[m].load(ROW, width=4, guard="shape")
+    d = D[m].load(ONE, width=4).without()
+    Y[m].store(x.cumsum("n", exclusive={exclusive}) * ag.sqrt(d), width=4, guard="shape")
+"""
+
+
+@pytest.mark.parametrize(("before", "exclusive", "proved"), [("<", True, False), ("<=", False, True)])
+def test_of_a_scan_nothing_is_before_the_first(before: str, exclusive: bool, proved: bool, tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(SCAN.format(before=before, exclusive=exclusive))
+    assert (check(scheduled(read(str(file)))).status == "proved") == proved

@@ -1,12 +1,13 @@
 """The f32 product of `gemm_f32` that also writes statistics of its result's rows, for the norm or softmax after it.
 
-    product_sums       S[z, m, t] the sum, Q[z, m, t] the sum of squares of C[z, m, n], n = SPAN * t ... SPAN * t + SPAN - 1
-    product_moments    S as above, D[z, m, t] the sum of squared deviations from the mean of these columns
+    product_sums       S[z, m, t] the sum, Q[z, m, t] the sum of squares of C[z, m, n], SPAN * t <= n < SPAN * (t + 1)
+    product_moments    S as above, D[z, m, t] the sum of squared deviations from the mean of these columns, which are
+                       count[t] of them: SPAN, fewer in the last tile
     product_softmax    H[z, m, t] the maximum, E[z, m, t] the sum of exp(C[z, m, n] - H[z, m, t])
 
 A tile of columns is what a wave holds, SPAN = BN / WN of them; the last one of a row may be shorter. T is their number.
-C is of course the result with its chain, and so is what is summed up: statistics cost no reading of C. `joined_rows`
-makes one number per row of the tiles'. Nothing is added up by atomics, so that results are the same in every run.
+They are statistics of the result after its chain, taken from registers: C is not read again. `joined_rows` makes
+one number per row of them. Nothing is added up by atomics, so results are the same in every run.
 
 Sums and squares are enough for an RMS norm; the variance as their difference cancels, so layer and group norms take
 deviations, which are right whatever the mean is.
@@ -23,6 +24,7 @@ from argus.kernels.gemm_f32 import (
     HAS_V,
     HAS_W,
     NEEDS,
+    ONE,
     RESULT,
     ROWS_A,
     ROWS_B,
@@ -50,7 +52,7 @@ def among(n, value, other):
 
 SUM = f"sum({among('n', RESULT, 0)}, n)"
 SQUARES = f"sum({among('n', f'{RESULT} * {RESULT}', 0)}, n)"
-MEAN = f"sum({among('j', result('j'), 0)}, j) / minimum({SPAN}, N - {SPAN} * t)"
+MEAN = f"sum({among('j', result('j'), 0)}, j) / count[t]"
 OFF = f"({RESULT} - {MEAN})"
 DEVIATIONS = f"sum({among('n', f'{OFF} * {OFF}', 0)}, n)"
 TOP = f"max({among('n', RESULT, '-inf')}, n)"
@@ -60,9 +62,7 @@ WEIGHTS = f"sum({among('n', f'exp({RESULT} - {TOP_J})', 0)}, n)"
 
 def row_of_tiles(acc, tensors, fetched, i, z, m, n0, parameters):
     """The tiles of 32 rows of a wave, finished."""
-    return [
-        chained(acc[i, j], tensors, fetched, i, j, z, m, n0 + 32 * j, parameters) for j in range(TN)
-    ]
+    return [chained(acc[i, j], tensors, fetched, i, j, z, m, n0 + 32 * j, parameters) for j in range(TN)]
 
 
 def kept(C, tiles, z, m, n0):
@@ -131,6 +131,7 @@ def product_moments(
     U: ag.In[AXES[HAS_U], f32],
     V: ag.In[AXES[HAS_V], f32],
     W: ag.In[AXES[HAS_W], f32],
+    count: ag.In["T", f32],
     C: ag.Out["Z M N", f32],
     S: ag.Out["Z M T", f32],
     D: ag.Out["Z M T", f32],
@@ -141,12 +142,13 @@ def product_moments(
     acc = product(A, B, z, bm, bn, K)
     m0, n0, t = bm * BM + 32 * TM * wm, bn * BN + SPAN * wn, bn * WN + wn
     fetched = [operand(U, HAS_U, m0, n0), operand(V, HAS_V, m0, n0), operand(W, HAS_W, m0, n0)]
+    columns = count[t].load(ONE, width=4, guard="shape").without()
     for i in ag.unroll(TM):
         m = m0 + 32 * i
         tiles = row_of_tiles(acc, [U, V, W], fetched, i, z, m, n0, [p0, p1, p2, p3, p4, p5, p6, p7])
         kept(C, tiles, z, m, n0)
         sums = over(tiles, n0, N, lambda x: x)
-        middle = sums / f32(ag.min(SPAN, N - SPAN * t))
+        middle = sums / columns
         S[z, m, t].store(sums, width=4, guard="shape")
         D[z, m, t].store(over(tiles, n0, N, lambda x: (x - middle) * (x - middle)), width=4, guard="shape")
 

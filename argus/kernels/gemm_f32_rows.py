@@ -40,6 +40,7 @@ from argus.kernels.gemm_f32 import (
     result,
 )
 
+assert TN >= 2, "a wave has at least 64 columns: what is stored per tile stays small beside C"
 SPAN = 32 * TN  # columns of a wave
 STATED = f"{NEEDS} and T == (N + {SPAN - 1}) // {SPAN}"
 EXAMPLE = dict(Z=2, M=200, N=136, K=72, T=(135 + SPAN) // SPAN)

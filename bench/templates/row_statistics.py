@@ -11,7 +11,7 @@ from bench.templates.products import BIAS, DEPTHS, SMALL, Array, Settings, Symbo
 from bench.templates.rows import Knobs
 from bench.templates.template import Case, Floats, Template, step
 
-SPANS = (32, 64, 128)
+SPANS = (64, 128)
 """Columns of a wave, by BN and WN."""
 
 
@@ -48,7 +48,7 @@ def counted(arrays: dict[str, npt.NDArray[Any]]) -> None:
 
 def _first(kernel: str, knobs: Knobs, z: int, m: int, n: int, k: int) -> tuple[Case, dict[str, int], Knobs]:
     """The product, sizes of the launch that joins its tiles, and its knobs."""
-    span = int(knobs.get("BN", 128)) // 2
+    span = int(knobs.get("BN", 128)) // int(knobs.get("WN", 2))
     tiles = -(-n // span)
     held: Knobs = {"HELD": 1 if tiles <= 64 else 4}
     return (step("gemm_f32_rows", kernel, knobs, Z=z, M=m, N=n, K=k, T=tiles),), {"M": z * m, "T": tiles}, held
@@ -80,14 +80,15 @@ def weighted(knobs: Knobs, z: int, m: int, n: int, k: int, wide: int) -> Case:
 
 
 COLUMNS = (1, 2, 31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 200)
-"""Beside the 32 columns of a wave and the 64 of a workgroup."""
+"""Beside the 32 columns of a matrix instruction and the 64 of a wave."""
+NARROW: Knobs = {**SMALL, "WN": 1}
 ROWS = (1, 31, 33, 65)
 STORED: tuple[Knobs, ...] = tuple({"A_BY_K": a, "B_BY_K": b} for a in (False, True) for b in (False, True))
 
 
 def _shapes() -> list[tuple[Knobs, int, int, int, int]]:
     edges = [
-        ({**SMALL, **STORED[number % 4]}, 1 + number % 5 // 4, m, n, DEPTHS[number % 6])
+        ({**NARROW, **STORED[number % 4]}, 1 + number % 5 // 4, m, n, DEPTHS[number % 6])
         for number, (n, m) in enumerate((n, m) for n in COLUMNS for m in ROWS[n % 2 :: 2] + ROWS[:1])
     ]
     wide: Knobs = {"BM": 64, "BN": 128}

@@ -5,7 +5,7 @@
                        count[t] of them: SPAN, fewer in the last tile
     product_softmax    H[z, m, t] the maximum, E[z, m, t] the sum of exp(C[z, m, n] - H[z, m, t])
 
-A tile of columns is what a wave holds, SPAN = BN / WN of them; the last one of a row may be shorter. T is their number.
+A tile of columns is what a wave holds, SPAN = BN / WN of them; the last one of a row may be shorter. P is their number.
 They are statistics of the result after its chain, taken from registers: C is not read again. `joined_rows` makes
 one number per row of them. Nothing is added up by atomics, so results are the same in every run.
 
@@ -14,7 +14,7 @@ deviations, which are right whatever the mean is.
 """
 
 import argus as ag
-from argus import LOG2E, f32, inf
+from argus import LOG2E, f32
 from argus.kernels.gemm_f32 import (
     ACC,
     AXES,
@@ -39,26 +39,13 @@ from argus.kernels.gemm_f32 import (
     product,
     result,
 )
+from argus.kernels.row_parts import added, highest, stated
 
 assert TN >= 2, "a wave has at least 64 columns: what is stored per tile stays small beside C"
 SPAN = 32 * TN  # columns of a wave
-STATED = f"{NEEDS} and T == (N + {SPAN - 1}) // {SPAN}"
-EXAMPLE = dict(Z=2, M=200, N=136, K=72, T=(135 + SPAN) // SPAN)
-
-
-def among(n, value, other):
-    """`value` where column `n` belongs to tile t."""
-    return f"where({n} >= {SPAN} * t and {n} < {SPAN} * t + {SPAN}, {value}, {other})"
-
-
-SUM = f"sum({among('n', RESULT, 0)}, n)"
-SQUARES = f"sum({among('n', f'{RESULT} * {RESULT}', 0)}, n)"
-MEAN = f"sum({among('j', result('j'), 0)}, j) / count[t]"
-OFF = f"({RESULT} - {MEAN})"
-DEVIATIONS = f"sum({among('n', f'{OFF} * {OFF}', 0)}, n)"
-TOP = f"max({among('n', RESULT, '-inf')}, n)"
-TOP_J = f"max({among('j', result('j'), '-inf')}, j)"
-WEIGHTS = f"sum({among('n', f'exp({RESULT} - {TOP_J})', 0)}, n)"
+STATED = f"{NEEDS} and P == (N + {SPAN - 1}) // {SPAN}"
+EXAMPLE = dict(Z=2, M=200, N=136, K=72, P=(135 + SPAN) // SPAN)
+MEANS = stated(result, SPAN)
 
 
 def row_of_tiles(acc, tensors, fetched, i, z, m, n0, parameters):
@@ -72,27 +59,11 @@ def kept(C, tiles, z, m, n0):
         C[z, m, n0 + 32 * j].store(tiles[j], width=WIDTH, guard="shape")
 
 
-def over(tiles, n0, N, make):
-    """The sum over a wave's columns of what `make` gives of each."""
-    total = ag.zeros(ACC.per("m"), f32)
-    for j in ag.unroll(TN):
-        total = total + ag.where(n0 + 32 * j + tiles[j].n < N, make(tiles[j]), 0.0).sum("n")
-    return total
-
-
-def highest(tiles, n0, N):
-    """The maximum over a wave's columns."""
-    top = ag.full(ACC.per("m"), f32, -inf)
-    for j in ag.unroll(TN):
-        top = ag.max(top, ag.where(n0 + 32 * j + tiles[j].n < N, tiles[j], -inf).max("n"))
-    return top
-
-
 @ag.kernel(
     threads=THREADS,
     waves=(WM, WN),
     requires=STATED,
-    computes=f"C[z, m, n] = {RESULT}; S[z, m, t] = {SUM}; Q[z, m, t] = {SQUARES}",
+    computes=f"C[z, m, n] = {RESULT}; S[z, m, t] = {MEANS['sum']}; Q[z, m, t] = {MEANS['squares']}",
     example=EXAMPLE,
 )
 def product_sums(
@@ -102,8 +73,8 @@ def product_sums(
     V: ag.In[AXES[HAS_V], f32],
     W: ag.In[AXES[HAS_W], f32],
     C: ag.Out["Z M N", f32],
-    S: ag.Out["Z M T", f32],
-    Q: ag.Out["Z M T", f32],
+    S: ag.Out["Z M P", f32],
+    Q: ag.Out["Z M P", f32],
     p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
 ):  # fmt: skip
     z, bm, bn = ag.grid(Z, ag.cdiv(M, BM), ag.cdiv(N, BN))
@@ -115,15 +86,15 @@ def product_sums(
         m = m0 + 32 * i
         tiles = row_of_tiles(acc, [U, V, W], fetched, i, z, m, n0, [p0, p1, p2, p3, p4, p5, p6, p7])
         kept(C, tiles, z, m, n0)
-        S[z, m, t].store(over(tiles, n0, N, lambda x: x), width=4, guard="shape")
-        Q[z, m, t].store(over(tiles, n0, N, lambda x: x * x), width=4, guard="shape")
+        S[z, m, t].store(added(tiles, ACC, 32, n0, N, lambda x: x), width=4, guard="shape")
+        Q[z, m, t].store(added(tiles, ACC, 32, n0, N, lambda x: x * x), width=4, guard="shape")
 
 
 @ag.kernel(
     threads=THREADS,
     waves=(WM, WN),
     requires=STATED,
-    computes=f"C[z, m, n] = {RESULT}; S[z, m, t] = {SUM}; D[z, m, t] = {DEVIATIONS}",
+    computes=f"C[z, m, n] = {RESULT}; S[z, m, t] = {MEANS['sum']}; D[z, m, t] = {MEANS['deviations']}",
     example=EXAMPLE,
 )
 def product_moments(
@@ -132,10 +103,10 @@ def product_moments(
     U: ag.In[AXES[HAS_U], f32],
     V: ag.In[AXES[HAS_V], f32],
     W: ag.In[AXES[HAS_W], f32],
-    count: ag.In["T", f32],
+    count: ag.In["P", f32],
     C: ag.Out["Z M N", f32],
-    S: ag.Out["Z M T", f32],
-    D: ag.Out["Z M T", f32],
+    S: ag.Out["Z M P", f32],
+    D: ag.Out["Z M P", f32],
     p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
 ):  # fmt: skip
     z, bm, bn = ag.grid(Z, ag.cdiv(M, BM), ag.cdiv(N, BN))
@@ -148,17 +119,17 @@ def product_moments(
         m = m0 + 32 * i
         tiles = row_of_tiles(acc, [U, V, W], fetched, i, z, m, n0, [p0, p1, p2, p3, p4, p5, p6, p7])
         kept(C, tiles, z, m, n0)
-        sums = over(tiles, n0, N, lambda x: x)
+        sums = added(tiles, ACC, 32, n0, N, lambda x: x)
         middle = sums / columns
         S[z, m, t].store(sums, width=4, guard="shape")
-        D[z, m, t].store(over(tiles, n0, N, lambda x: (x - middle) * (x - middle)), width=4, guard="shape")
+        D[z, m, t].store(added(tiles, ACC, 32, n0, N, lambda x: (x - middle) * (x - middle)), width=4, guard="shape")
 
 
 @ag.kernel(
     threads=THREADS,
     waves=(WM, WN),
     requires=STATED,
-    computes=f"C[z, m, n] = {RESULT}; H[z, m, t] = {TOP}; E[z, m, t] = {WEIGHTS}",
+    computes=f"C[z, m, n] = {RESULT}; H[z, m, t] = {MEANS['max']}; E[z, m, t] = {MEANS['weights']}",
     example=EXAMPLE,
 )
 def product_softmax(
@@ -168,8 +139,8 @@ def product_softmax(
     V: ag.In[AXES[HAS_V], f32],
     W: ag.In[AXES[HAS_W], f32],
     C: ag.Out["Z M N", f32],
-    H: ag.Out["Z M T", f32],
-    E: ag.Out["Z M T", f32],
+    H: ag.Out["Z M P", f32],
+    E: ag.Out["Z M P", f32],
     p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
 ):  # fmt: skip
     z, bm, bn = ag.grid(Z, ag.cdiv(M, BM), ag.cdiv(N, BN))
@@ -181,6 +152,6 @@ def product_softmax(
         m = m0 + 32 * i
         tiles = row_of_tiles(acc, [U, V, W], fetched, i, z, m, n0, [p0, p1, p2, p3, p4, p5, p6, p7])
         kept(C, tiles, z, m, n0)
-        top = highest(tiles, n0, N)
+        top = highest(tiles, ACC, 32, n0, N)
         H[z, m, t].store(top, width=4, guard="shape")
-        E[z, m, t].store(over(tiles, n0, N, lambda x: ag.exp2((x - top) * LOG2E)), width=4, guard="shape")
+        E[z, m, t].store(added(tiles, ACC, 32, n0, N, lambda x: ag.exp2((x - top) * LOG2E)), width=4, guard="shape")

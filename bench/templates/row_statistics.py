@@ -51,7 +51,7 @@ def _first(kernel: str, knobs: Knobs, z: int, m: int, n: int, k: int) -> tuple[C
     span = int(knobs.get("BN", 128)) // int(knobs.get("WN", 2))
     tiles = -(-n // span)
     held: Knobs = {"HELD": 1 if tiles <= 64 else 4}
-    return (step("gemm_f32_rows", kernel, knobs, Z=z, M=m, N=n, K=k, T=tiles),), {"M": z * m, "T": tiles}, held
+    return (step("gemm_f32_rows", kernel, knobs, Z=z, M=m, N=n, K=k, P=tiles),), {"M": z * m, "P": tiles}, held
 
 
 def summed(knobs: Knobs, z: int, m: int, n: int, k: int) -> Case:

@@ -136,7 +136,7 @@ PRODUCTS = (
     Template(
         "f32 product, xf32 on request",
         _xf32(),
-        one("gemm_f32", {"XF32": True}, Z=1, M=SIDE, N=SIDE, K=SIDE),
+        one("gemm_f32", {"XF32": True, "BM": 256, "BN": 256, "WM": 4}, Z=1, M=SIDE, N=SIDE, K=SIDE),
         product,
         bound="matrix",
         derived=True,

@@ -95,6 +95,39 @@ def _shapes() -> list[tuple[Knobs, int, int, int, int]]:
     return [*edges, *[({**wide, **layout}, 1, 68, n, 36) for layout in STORED for n in (4, 132)]]
 
 
+def narrow(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """What the joining launch gives last, by the statistics that the product wrote."""
+    c = given["A"] @ given["B"].T
+    if "H" in given:
+        return np.asarray(np.exp(c - c.max(1, keepdims=True)).sum(1))
+    off = c - c.mean(1, keepdims=True) if "D" in given else c
+    return np.asarray(np.square(off).sum(1))
+
+
+def _narrow(kernel: str, knobs: Knobs, m: int, n: int, k: int) -> Case:
+    span = int(knobs.get("BN", 256)) // int(knobs.get("WN", 2))
+    tiles = -(-n // span)
+    return (
+        step("matmul_rows", f"matmul_{kernel}", knobs, M=m, N=n, K=k, P=tiles),
+        step("joined_rows", f"{kernel}_joined", {"HELD": 1}, M=m, P=tiles),
+    )
+
+
+def _narrow_sets() -> tuple[Case, ...]:
+    """N beside the columns of a wave and the four of a lane; the last K is no multiple of the 64 of a step."""
+    knobs: Knobs = {"BM": 64, "BN": 64, "WN": 1, "WIDTH": 8, "KTAIL": True}
+    shapes = [(1, 4), (33, 32), (63, 60), (64, 64), (65, 68), (31, 124), (66, 128), (2, 132), (70, 200), (5, 36)]
+    plain = [
+        _narrow(kernel, knobs, m, n, (4, 60, 64, 68, 200)[number % 5])
+        for kernel in ("sums", "moments", "softmax")
+        for number, (m, n) in enumerate([*shapes, (128, 8), (3, 260), (97, 96)])
+    ]
+    return (
+        *plain,
+        *[_narrow(k, {"INST": 16, "BM": 64, "BN": 128}, 40, 192, 64) for k in ("sums", "moments", "softmax")],
+    )
+
+
 LARGE = (1, 4096, 4096, 4096)
 NORMALIZE: Knobs = {"CHUNKS": 1, "WIDTH": 4, "HELD": 1}
 
@@ -120,5 +153,13 @@ ROW_STATISTICS = (
         weighted({}, *LARGE, 4),
         softmax,
         bound="matrix",
+    ),
+    Template(
+        "bf16 product with statistics of rows",
+        _narrow_sets(),
+        _narrow("moments", {}, 4096, 4096, 4096),
+        narrow,
+        bound="matrix",
+        draw=counted,
     ),
 )

@@ -14,6 +14,8 @@ The chain is `argus.kernels.chain`; HAS_U says which axes its operand U has: `n`
 whole batch), `zmn` (a residual) or `one` (a single number).
 
 TRIANGLE: the result is lower or upper triangular, zero on the other side. Nothing is skipped.
+
+XF32: `mfma_32x32x4_xf32` instead, which reads operands with 10 bits of mantissa; docs/operators.md says the error.
 """
 
 import argus as ag

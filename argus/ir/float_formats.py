@@ -28,11 +28,13 @@ class NumberFormat:
 FORMATS = {
     "f64": NumberFormat(53, -1022, (2 - 2.0**-52) * 2.0**1023),
     "f32": NumberFormat(24, -126, (2 - 2.0**-23) * 2.0**127),
+    "xf32": NumberFormat(11, -126, (2 - 2.0**-10) * 2.0**127),
     "bf16": NumberFormat(8, -126, (2 - 2.0**-7) * 2.0**127),
     "f16": NumberFormat(11, -14, 65504.0),
     "fp8": NumberFormat(4, -7, 240.0),
     "bf8": NumberFormat(3, -15, 57344.0),
 }
+"""`xf32` is no type of a tensor: it is what the matrix instructions of that name read of an f32."""
 SATURATED = {name: FORMATS[name].largest for name in ("fp8", "bf8", "f16")}
 """Where conversions with `saturate` cut floats off."""
 

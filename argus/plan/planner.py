@@ -49,13 +49,14 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
 }
 
 
-def planned(graph: Graph, limit: int = LIMIT) -> Plan:
-    """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach."""
+def planned(graph: Graph, limit: int = LIMIT, *, allow_xf32: bool = False) -> Plan:
+    """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach;
+    `allow_xf32`: f32 products may read their operands with 10 mantissa bits (docs/operators.md has their error)."""
     graph = decomposed(without_unused(recognized(without_unused(graph))))
     for node in graph.nodes.values():
         if node.op not in SOURCES:
             checked(node, [graph.nodes[name].dtype for name in node.inputs])
-    planner = Planner(graph, limit)
+    planner = Planner(graph, limit, allow_xf32)
     for group in grouped(graph):
         planner.lower(group)
     outputs = {name: planner.output(name) for name in graph.outputs}
@@ -89,8 +90,8 @@ def kernel_of(file: str, kernel: str, knobs: tuple[tuple[str, KnobValue], ...]) 
 class Planner(Planning):
     """Buffers and launches so far."""
 
-    def __init__(self, graph: Graph, limit: int) -> None:
-        self.graph, self.limit = graph, limit
+    def __init__(self, graph: Graph, limit: int, allow_xf32: bool = False) -> None:
+        self.graph, self.limit, self.allow_xf32 = graph, limit, allow_xf32
         self.buffers: dict[str, PlanBuffer] = {}
         self.launches: list[PlannedLaunch] = []
         self.places: dict[str, View] = {}

@@ -16,6 +16,8 @@ class Planning(Protocol):
     graph: Graph
     limit: int
     """Bytes of an array that a launch may reach."""
+    allow_xf32: bool
+    """f32 products may read their operands with 10 mantissa bits."""
     kept: dict[str, tuple[View, View]]
     """Statistics that one lowering makes and another needs, by value."""
 

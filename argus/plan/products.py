@@ -2,7 +2,7 @@
 
 Operands are taken as they are stored, by rows or by k; anything else is copied. A product with one matrix for the whole
 batch has more rows instead of a batch. Products of 2-byte types have no batch in their template: they are a launch per
-matrix.
+matrix. f32 products use the xf32 instructions only if the caller allows it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def whole_product(
     """The launches of a product into `arguments["C"]`."""
     nodes, result = tuple(group.nodes), arguments["C"]
     if node.dtype == "f32":
-        knobs = {**f32_knobs(found), **knobs}
+        asked: dict[str, KnobValue] = {"XF32": True} if planner.allow_xf32 else {}
+        knobs = {**f32_knobs(found), **asked, **knobs}
         sizes = {"Z": found.z, "M": found.m, "N": found.n, "K": found.k}
         planner.emit("gemm_f32", "gemm_f32", knobs, sizes, {"A": found.a, "B": found.b, **arguments}, scalars, nodes)
         return result

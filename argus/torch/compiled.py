@@ -30,9 +30,9 @@ from argus.torch.module_file import TYPES
 class CompiledModule:
     """A module as a plan; called like the module."""
 
-    def __init__(self, exported: ExportedGraph, device: str = "jit") -> None:
+    def __init__(self, exported: ExportedGraph, device: str = "jit", *, allow_xf32: bool = False) -> None:
         self.exported, self.device = exported, device
-        self.plan: Plan = planned(exported.graph)
+        self.plan: Plan = planned(exported.graph, allow_xf32=allow_xf32)
         self._ready = PreparedPlan(self.plan)
 
     def __call__(self, *inputs: torch.Tensor) -> Any:
@@ -61,9 +61,12 @@ def drawn(node: Node, share: float) -> torch.Tensor:
     return torch.empty(node.shape, dtype=TYPES[node.dtype]).bernoulli_(share)
 
 
-def compile(module: torch.nn.Module, inputs: tuple[Any, ...], device: str = "jit") -> CompiledModule:
-    """The module as a plan for inputs of these shapes and types, every kernel proved."""
-    return CompiledModule(graph_of(module, inputs), device)
+def compile(
+    module: torch.nn.Module, inputs: tuple[Any, ...], device: str = "jit", *, allow_xf32: bool = False
+) -> CompiledModule:
+    """The module as a plan for inputs of these shapes and types, every kernel proved. `allow_xf32`: f32 products may
+    read their operands with 10 mantissa bits, as torch.backends.cuda.matmul.allow_tf32 lets other chips do."""
+    return CompiledModule(graph_of(module, inputs), device, allow_xf32=allow_xf32)
 
 
 def array_of(tensor: torch.Tensor, name: str) -> npt.NDArray[Any]:

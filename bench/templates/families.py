@@ -9,10 +9,11 @@ from bench.templates.norms import NORMS
 from bench.templates.places import PLACES
 from bench.templates.products import PRODUCTS
 from bench.templates.reductions import REDUCTIONS
+from bench.templates.row_statistics import ROW_STATISTICS
 from bench.templates.scans import SCANS
 from bench.templates.template import Template
 from bench.templates.windows import WINDOWS
 
 TEMPLATES: tuple[Template, ...] = (
-    *MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *ATTENTION, *WINDOWS, *CONVOLUTIONS
+    *MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *ROW_STATISTICS, *ATTENTION, *WINDOWS, *CONVOLUTIONS
 )  # fmt: skip

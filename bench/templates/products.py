@@ -71,6 +71,20 @@ def _triangular() -> tuple[Case, ...]:
     )
 
 
+def _xf32() -> tuple[Case, ...]:
+    """As `_plain`, and longer sums: their error is mostly that of the operands."""
+    plain = [
+        one("gemm_f32", {**dict(s.knobs), "XF32": True, "TRIANGLE": "lower" if n % 8 == 7 else "none"}, **s.sizes)
+        for n, (s,) in enumerate(_plain())
+    ]
+    long = [
+        one("gemm_f32", {"XF32": True, "BM": 64, "BN": 64, "B_BY_K": b}, Z=2, M=72, N=68, K=k)
+        for b in (False, True)
+        for k in (300, 1000)
+    ]
+    return (*plain, *long)
+
+
 def _linear() -> tuple[Case, ...]:
     acts = [name for name in FUNCTIONS if name not in ("exp", "none")]
     return (
@@ -118,6 +132,14 @@ PRODUCTS = (
         one("gemm_f32", {"B_BY_K": False, **BIAS, "S1": "gelu"}, Z=1, M=1024, N=8192, K=8192),
         product,
         bound="matrix",
+    ),
+    Template(
+        "f32 product, xf32 on request",
+        _xf32(),
+        one("gemm_f32", {"XF32": True, "BM": 256, "BN": 256, "WM": 4}, Z=1, M=SIDE, N=SIDE, K=SIDE),
+        product,
+        bound="matrix",
+        derived=True,
     ),
     Template(
         "matrix times vector",

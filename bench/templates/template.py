@@ -23,13 +23,15 @@ import numpy.typing as npt
 
 from argus.check import check
 from argus.check.report import Report
+from argus.check.rounding import Rounding, rounding
+from argus.check.rounding.derived_comparison import compare_derived
 from argus.clock import PARAMETERS, Launch
 from argus.clock.sampled import sample, time_observed
 from argus.clock.uncertainty import FULL_CLOCK, Interval, interval_of
 from argus.compile.cache import compile_cached
 from argus.device.guards import element_strides
 from argus.device.simulated import JitDevice
-from argus.ir.kernel import KnobValue
+from argus.ir.kernel import Kernel, KnobValue
 from argus.ir.stages import Scheduled
 from argus.pipeline import program_of
 from argus.spec import evaluate
@@ -76,7 +78,8 @@ Case = tuple[Step, ...]
 @dataclass(frozen=True)
 class Template:
     """`bound`: what the large shape is held against, `memory` or `matrix`; `moved`: bytes the operator must move there;
-    `draw` changes the drawn inputs where the definition asks for it (positive numbers)."""
+    `draw` changes the drawn inputs where the definition asks for it (positive numbers); `derived`: results are compared
+    by the bound that is derived of the kernel's own arithmetic, not by that of f32."""
 
     name: str
     cases: tuple[Case, ...]
@@ -85,6 +88,7 @@ class Template:
     moved: float = 0.0
     bound: str = "memory"
     draw: Callable[[dict[str, npt.NDArray[Any]]], None] | None = None
+    derived: bool = False
 
     @property
     def settings(self) -> dict[tuple[str, str, tuple[tuple[str, KnobValue], ...]], Step]:
@@ -113,6 +117,11 @@ def one(file: str, knobs: Mapping[str, KnobValue], **sizes: int) -> Case:
 @cache
 def _program(file: str, kernel: str, knobs: tuple[tuple[str, KnobValue], ...]) -> Scheduled:
     return program_of(KERNELS / f"{file}.py", dict(knobs), kernel)
+
+
+@cache
+def _rounding(kernel: Kernel) -> Rounding:
+    return rounding(kernel)
 
 
 def proved(template: Template) -> tuple[list[Report], float]:
@@ -156,7 +165,12 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         exact |= {taken.get(n, n): a for n, a in floats.items() if n not in taken or taken[n] not in exact}
         for result in kernel.computes.results:
             shown = {result.result: arrays[result.result]}  # says how far indices run that stand at no input
-            found = compare(arrays[result.result], evaluate(result, {**shown, **given}, {**here.sizes, **scalars}))
+            inputs, numbers = {**shown, **given}, {**here.sizes, **scalars}
+            if template.derived:
+                bound = _rounding(here.program.kernel).of(result.result)
+                found = compare_derived(bound, result, inputs, numbers, arrays[result.result])
+            else:
+                found = compare(arrays[result.result], evaluate(result, inputs, numbers))
             if not found.ok:
                 raise WrongResult(f"{here.text()}: {found}")
             worst = max(worst, found.worst)

@@ -30,7 +30,7 @@ PAGES = {
     "clock.md": 2,
     "kernels.md": 1,
     "kernels_moe.md": 1,
-    "operators.md": 1,
+    "operators.md": 2,
     "from_triton.md": 2,
 }
 """Pages whose blocks are executed, and how many there are at least. Sizes in them are small: a page takes seconds."""

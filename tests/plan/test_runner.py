@@ -33,6 +33,15 @@ def test_products_maps_reductions_and_softmax() -> None:
     assert away(mlp(), planned(mlp())) < 2e-6
 
 
+def test_xf32_only_on_request() -> None:
+    made = Builder()
+    graph = made.graph(made.add("matmul", made.input(10, 37), made.input(37, 30, parameter=True), shape=(10, 30)))
+    (exact,), (asked,) = planned(graph).launches, planned(graph, allow_xf32=True).launches
+    assert "XF32" not in exact.knobs
+    assert asked.knobs["XF32"]
+    assert away(graph, planned(graph, allow_xf32=True)) < 2e-3
+
+
 def test_a_launch_in_pieces() -> None:
     made = Builder()
     x = made.input(70, 33)

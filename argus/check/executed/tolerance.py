@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 
 from argus.check.rounding import ErrorBound, NoBound, Rounding, rounding
 from argus.check.rounding.derived_comparison import EXACT, telling
-from argus.check.rounding.narrowing import narrowed
+from argus.check.rounding.narrowing import narrowed, reads_as_xf32
+from argus.ir import ops
+from argus.ir.float_formats import FORMATS
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.ir.types import DType
@@ -88,6 +90,7 @@ def derived(kernel: Kernel) -> Rounding:
 def slack(kernel: Kernel) -> float:
     """What the specification's error is multiplied with."""
     bits = [_mantissa(value.dtype) for value in narrowed(kernel)]
+    bits += [FORMATS["xf32"].digits - 1 for op in ops.walk(kernel.body) if reads_as_xf32(op)]
     return REORDERED * 2.0 ** (F32_MANTISSA - min([F32_MANTISSA, *bits]))
 
 

@@ -22,6 +22,7 @@ from argus.check.explain.compared_groups import KINDS, UPDATE, ComparedGroup, Me
 from argus.check.explain.recorded_run import Recording
 from argus.check.explain.specified_parts import GroupKind, SpecifiedAddend, SpecifiedParts
 from argus.check.explain.value_origins import ComputedNumber, OriginOperand, ValueOrigins
+from argus.check.rounding.narrowing import reads_as_xf32
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Control, Op, Shared, Tensor
@@ -305,7 +306,8 @@ def _loads(kernel: Kernel, tensors: Iterable[str]) -> list[Op]:
 
 def _narrowest(kernel: Kernel) -> int:
     """Bits of the narrowest float that is computed with; one that is only stored as a result does not count."""
-    bits, narrow = 32, set[Value]()
+    bits = 16 if any(reads_as_xf32(op) for op in ops.walk(kernel.body)) else 32  # xf32 has the digits of f16
+    narrow = set[Value]()
     for op in [op for _ in range(2) for op in ops.walk(kernel.body)]:  # twice: what loops hand back
         narrow |= {made for made, sources in op.sources if narrow & set(sources)}
         makes = op.needs_contents and not op.footprints

@@ -28,6 +28,7 @@ from argus.check.explain.term_difference import difference, parting_line
 from argus.check.explain.term_text import shown
 from argus.check.explain.writers import writers
 from argus.check.report import Counterexample, Party
+from argus.check.rounding.narrowing import reads_as_xf32
 from argus.check.rules.value import Differs
 from argus.check.walk import KernelWalk
 from argus.ir import interp, ops
@@ -180,6 +181,8 @@ def _part(kernel: Kernel, exact: bool) -> float:
     """Which part of a value is far; a small one where the specification rounds nothing, nor does any type."""
     types = [t.dtype for t in kernel.tensors] + [v.dtype for op in ops.walk(kernel.body) for v in op.results]
     bits = min((t.bits for t in types if t.kind == "float"), default=32)
+    if any(reads_as_xf32(op) for op in ops.walk(kernel.body)):
+        bits = min(bits, 16)  # xf32 has the digits of f16
     return ROUNDED if exact and bits >= WIDE_ENOUGH else FAR[bits]
 
 

@@ -55,6 +55,14 @@ def as_type(x: RoundedValue, dtype: DType, toward_zero: bool = False) -> Rounded
     return rounded(x, unit_of(dtype, toward_zero), underflow_of(dtype))
 
 
+def read_as_xf32(x: RoundedValue) -> RoundedValue:
+    """What an xf32 instruction reads of an f32. The machine rounds to nearest; that the chip does is not published, so
+    the bound has a whole unit, which cutting off needs too. Inputs are no subnormal numbers (the premise of `value`);
+    computed numbers may be, and vanish."""
+    row = FORMATS["xf32"]
+    return rounded(x, 2.0 ** -(row.digits - 1), 0.0 if x.exact else 2.0**row.least)
+
+
 def grown(theta: Magnitude) -> Magnitude:
     """e^theta - 1, where theta is small."""
     return theta.times(EXPANSION)

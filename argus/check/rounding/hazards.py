@@ -3,7 +3,7 @@ finite. Each is a note with a line and a reason; none changes a verdict.
 
 | kind | what is noticed |
 |---|---|
-| narrowing | a computed number is rounded to fewer digits and computed with again |
+| narrowing | a computed number is rounded to fewer digits and computed with again; xf32 matrix instructions on f32 |
 | exponential | exponentials that no maximum was subtracted from are added up |
 | cancellation | a difference of two rounded numbers that come from the same inputs |
 | sum16 | a sum is kept in 16 bits |
@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from argus.check.rounding.narrowing import narrowed
+from argus.check.rounding.narrowing import narrowed, reads_as_xf32
 from argus.check.rounding.rounded_value import Abstract, RoundedValue
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS
@@ -95,6 +95,10 @@ class Hazards:
         """A matrix instruction on these operands."""
         if any(isinstance(x, RoundedValue) and x.exponential for x in (a, b)):
             self._unbounded_sum(op)
+        if reads_as_xf32(op):
+            row = FORMATS["xf32"]
+            error = f"an operand is off by up to {2.0 ** (1 - row.digits):.2g} of itself"
+            self.note("narrowing", op, f"f32 operands are read with {row.digits} digits (xf32): {error}")
 
     def after(self, op: Op, fn: str, result: Value, made: Abstract) -> None:
         """An elementwise function gave this."""

@@ -3,12 +3,15 @@
 x.to(bf16) * y              narrowed: a bf16 number goes into arithmetic
 ag.mfma(p.to(bf16), v, o)   not: a factor of a matrix product
 acc.to(bf16), stored        not: the rounding of the output
+
+Matrix instructions for xf32 round operands that are f32: `reads_as_xf32`.
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
+from argus.gfx942.mfma import mfma
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Op, Shared
@@ -29,6 +32,11 @@ def narrowed(kernel: Kernel) -> set[Value]:
             for value in sources:
                 handed.setdefault(value, []).append(into)
     return {value for value in made if _computed_with(value, users, handed, body)}
+
+
+def reads_as_xf32(op: Op) -> bool:
+    """A matrix instruction that reads its f32 operands with the 11 digits of xf32."""
+    return isinstance(op, ops.Mfma) and mfma(op.inst).a == "xf32"
 
 
 def _narrow(value: Value) -> bool:

@@ -302,7 +302,7 @@ class RoundingWalk:
 
         def rule(c: RoundedValue, x: RoundedValue, y: RoundedValue) -> RoundedValue:
             if row.a == "xf32":
-                x, y = arithmetic.rounded(x, 2.0**-10, 0.0), arithmetic.rounded(y, 2.0**-10, 0.0)
+                x, y = arithmetic.read_as_xf32(x), arithmetic.read_as_xf32(y)
             return functions.matrix_product(x, y, c, row.k, exact, dtype)
 
         parts = self.elements(op.c)

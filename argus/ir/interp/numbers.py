@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.mfma import mfma as mfma_named
-from argus.ir.float_formats import SATURATED
+from argus.ir.float_formats import FORMATS, SATURATED
 from argus.ir.maps import MAPS
 from argus.ir.types import DType
 
@@ -145,4 +145,9 @@ def matrix_multiply(inst: str, a: Array, b: Array, c: Array) -> Array:
 def _matrix_input(x: Array, kind: str) -> Array:
     if kind != "xf32":
         return x
-    return (np.ascontiguousarray(x, dtype=np.float32).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    given = np.ascontiguousarray(x, dtype=np.float32)
+    with np.errstate(all="ignore"):
+        fraction, exponent = np.frexp(given.astype(np.float64))
+        last = np.maximum(exponent, FORMATS["xf32"].least + 1) - FORMATS["xf32"].digits  # 2^last: the last digit
+        rounded = np.ldexp(np.rint(np.ldexp(fraction, exponent - last)), last).astype(np.float32)
+    return np.where(np.isfinite(given), rounded, given)

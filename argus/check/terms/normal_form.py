@@ -61,8 +61,8 @@ class Terms(TermArithmetic):
 
     def __init__(self) -> None:
         super().__init__()
-        self._apart: dict[tuple[int, int], list[tuple[int, Mono, float]]] = {}
-        self._reductions: dict[tuple[int, int, ReducedFootprint, Expr | None], int] = {}
+        self._apart: dict[tuple[int, int, bool], list[tuple[int, Mono, float]]] = {}
+        self._reductions: dict[tuple[int, int, ReducedFootprint, Expr | None, bool], int] = {}
 
     def joined(self, op: Reduction, args: list[int]) -> int:
         """One or several terms, reduced."""
@@ -133,8 +133,17 @@ class Terms(TermArithmetic):
 
     # -- reductions ------------------------------------------------------------------------------------------------
 
-    def reduce(self, op: Reduction, axis: int, body: int, items: ReducedFootprint, domain: Expr | None = None) -> int:
-        """`op` of the body over the items. From a sum, factors that do not depend on the axis are taken out."""
+    def reduce(
+        self,
+        op: Reduction,
+        axis: int,
+        body: int,
+        items: ReducedFootprint,
+        domain: Expr | None = None,
+        something: bool = False,
+    ) -> int:
+        """`op` of the body over the items. From a sum, factors that do not depend on the axis are taken out, but where
+        masks may leave nothing (`something`: they do leave something) only those that are defined everywhere."""
         if body == UNKNOWN or (body == ZERO and op != "prod"):
             return body
         if op == "prod" and axis not in self.axes(body):
@@ -142,14 +151,14 @@ class Terms(TermArithmetic):
         if op != "sum":
             self.multiplies |= op == "prod"
             return self.atom(Reduce(op, axis, body, items, domain)) if axis in self.axes(body) else body
-        key = axis, body, items, domain
+        key = axis, body, items, domain, something
         found = self._reductions.get(key)
         if found is None:
-            found = self._reductions[key] = self._sum(axis, body, items, domain)
+            found = self._reductions[key] = self._sum(axis, body, items, domain, something)
         return found
 
-    def _sum(self, axis: int, body: int, items: ReducedFootprint, domain: Expr | None) -> int:
-        monomials = self._taken_apart(axis, body)
+    def _sum(self, axis: int, body: int, items: ReducedFootprint, domain: Expr | None, something: bool) -> int:
+        monomials = self._taken_apart(axis, body, something)
         spend(len(monomials))
         made = [
             (self._times(outer, self._power(Reduce("sum", axis, core, items, domain), 2)), c)
@@ -160,15 +169,15 @@ class Terms(TermArithmetic):
             return self.made(parts)  # no two of them can be put together
         return reduce(self.add, (self.monomial(mono, c) for mono, c in made), ZERO)
 
-    def _taken_apart(self, axis: int, body: int) -> list[tuple[int, Mono, float]]:
+    def _taken_apart(self, axis: int, body: int, something: bool) -> list[tuple[int, Mono, float]]:
         """The monomials of a body that is summed along an axis: what depends on it as a term, what does not, and the
         coefficient."""
-        key = axis, body
+        key = axis, body, something
         if key not in self._apart:
             found = self._apart[key] = []
             for (factors, exponent), c in self._polys[body]:
                 inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
-                if self._may_be_empty(axis, inner):  # 0 where the masks leave nothing, whatever stands beside it
+                if not something and self._may_be_empty(axis, inner):  # then it is 0, whatever stands beside it
                     inner = tuple(f for f in factors if f in inner or not self.total_factor(f))
                 outer = tuple(f for f in factors if f not in inner)
                 within, without = self._split(exponent, axis)
@@ -177,10 +186,22 @@ class Terms(TermArithmetic):
                 found.append((self._intern((((inner, within), 1),)), (outer, without), c))
         return self._apart[key]
 
+    def kept_inside(self, axis: int, body: int) -> list[list[Expr]]:
+        """Masks of products of a summed body that keep a factor, since these masks may leave nothing of the axis."""
+        found = []
+        for (factors, _), _ in self._polys[body]:
+            inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
+            if self._may_be_empty(axis, inner) and not all(self.total_factor(f) for f in factors if f not in inner):
+                found.append(self._conditions(inner))
+        return found
+
     def _may_be_empty(self, axis: int, factors: Factors) -> bool:
         """Masks among the factors may leave no coordinate of the axis."""
-        masks = [atom.condition for n, _ in self.masks(factors) if isinstance(atom := self.atoms[n], Where)]
+        masks = self._conditions(factors)
         return bool(masks) and not leaves_something(E.land(*masks), axis)
+
+    def _conditions(self, factors: Factors) -> list[Expr]:
+        return [atom.condition for n, _ in self.masks(factors) if isinstance(atom := self.atoms[n], Where)]
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""

@@ -123,7 +123,8 @@ class Judge:
             inside = (*outside, *whole.args)
             body = self._passes(body, inside, stage)
             body = body if stage == "as is" else self._lean(body, inside)
-            return self.terms.reduce(atom.op, atom.axis, body, (), whole)
+            something = atom.op == "sum" and self._leave_something(atom.axis, body, whole, outside)
+            return self.terms.reduce(atom.op, atom.axis, body, (), whole, something)
         if isinstance(atom, Apply) and atom.fn == "select":
             return self._chosen(atom, facts, stage)
         if isinstance(atom, Apply) and atom.fn == "min":
@@ -215,6 +216,16 @@ class Judge:
             if wanted is E.TRUE or self._holds((*facts, E.lnot(wanted), *atom.domain.args), E.lnot(inside)):
                 return wanted
         return None
+
+    def _leave_something(self, axis: int, body: int, whole: Expr, facts: Facts) -> bool:
+        """Masks of a summed body let a coordinate of the axis through, of every product that is waiting for that."""
+        here = own(axis)
+        for masks in self.terms.kept_inside(axis, body):
+            ends = (E.const(0), *(end for mask in masks for part in _conjuncts(mask) for end in _ends(part, here)))
+            inside = E.land(whole, *masks)
+            if not any(self._holds(facts, inside.subst({here: k})) for k in ends):
+                return False
+        return True
 
     def _mask(self, atom: Where, facts: Facts, stage: Stage) -> int:
         if self._holds(facts, atom.condition):
@@ -366,6 +377,10 @@ class Judge:
             return False
         shapes = {tensor.name: tensor.shape for tensor in self.flow.kernel.tensors}
         return Padding(self.terms, atom.axis, extent, shapes).folded(atom.body) == 0
+
+
+def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    return condition.args if condition.op == "land" else (condition,)
 
 
 def _ends(condition: Expr, here: Expr) -> list[Expr]:

@@ -231,7 +231,8 @@ def _far(kernel: Kernel, output: Tensor, launch: SmallLaunch) -> tuple[tuple[int
         return None
     low, high = largest_number(output.dtype)
     usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
-    usable &= (wanted.value - wanted.error >= low) & (wanted.value + wanted.error <= high)
+    with np.errstate(invalid="ignore"):  # infinities, which are not usable
+        usable &= (wanted.value - wanted.error >= low) & (wanted.value + wanted.error <= high)
     if launch.kind == "wide":
         usable &= np.isfinite(got)
     if not usable.any():

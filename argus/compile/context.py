@@ -10,6 +10,8 @@ that do not fill the last register leave its top bits undefined.
 
 from __future__ import annotations
 
+import re
+
 from argus.compile.facts import Facts
 from argus.compile.function import LlvmFunction
 from argus.compile.index import Indices
@@ -19,6 +21,10 @@ from argus.ir.kernel import Kernel
 from argus.ir.ops import Op
 from argus.ir.passes.liveness import live
 from argus.ir.types import NOWHERE, DType, Span, Value
+
+VECTOR = re.compile(r"<(\d+) x (\w+)>")
+WORDS_OF = {"float": ("float", 1), "half": ("<2 x half>", 2)}
+"""What a word holds of floats: the type, and how many."""
 
 
 def vector(element: str, count: int) -> str:
@@ -70,7 +76,21 @@ class EmitContext:
         self.values[value] = text
 
     def cast(self, text: str, old: str, new: str) -> str:
-        return text if old == new else self.function.let(f"bitcast {old} {text} to {new}")
+        """Words as floats go word by word: LLVM takes the negation of a 64-bit vector of floats whose bits are two
+        chosen words for that of an f64, and changes the sign of the last float alone (tests/compile/test_negation.py).
+        """
+        if old == new:
+            return text
+        words, floats = VECTOR.fullmatch(old), VECTOR.fullmatch(new)
+        if words is None or floats is None or words[2] != "i32" or floats[2] not in WORDS_OF:
+            return self.function.let(f"bitcast {old} {text} to {new}")
+        kind, each = WORDS_OF[floats[2]]
+        parts = [
+            part
+            for word in self.elements(text, "i32", int(words[1]))
+            for part in self.elements(self.function.let(f"bitcast i32 {word} to {kind}"), floats[2], each)
+        ]
+        return self.build(parts, floats[2])
 
     def typed(self, value: Value) -> str:
         """The value as `vector(element_type, count)`."""

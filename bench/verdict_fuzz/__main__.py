@@ -77,6 +77,7 @@ def main() -> int:
     words.add_argument("--resume", action="store_true")
     words.add_argument("--again", metavar="PATTERN", help="of the text; those of DIR that match and are not refuted")
     words.add_argument("--recheck", action="store_true", help="verdicts of DIR anew; truth is kept where it holds")
+    words.add_argument("--trust", default="", metavar="DIGEST", help="with --recheck: an older oracle (`kept_truth`)")
     words.add_argument("--report", type=Path)
     words.add_argument("--keep", type=Path)
     words.add_argument("--show", type=int)
@@ -105,7 +106,8 @@ def main() -> int:
             if given.again:
                 numbers = matching(given.out, given.seed, given.again, (part, of))
             if given.recheck:
-                before = {row["n"]: row for row in rows_of(given.out) if row["seed"] == given.seed}
+                rows = [row for row in rows_of(given.out) if row["seed"] == given.seed]
+                before = {row["n"]: {**row, "trusted": row.get("oracle") == given.trust} for row in rows}
                 numbers = sorted(before)[part::of]
             faults = run_shard(numbers, path, given.seed, given.resume, pool, before)
     except ClusterError as error:

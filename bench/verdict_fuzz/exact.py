@@ -62,9 +62,9 @@ def only_rounded(
     exact: ExactTruth, text: str,
 ) -> bool:  # fmt: skip
     """Wrong values that come of fewer digits than f32: the numbers are the specified ones, or, where a rounded number
-    decides (floor, a comparison), it is one of a narrow type, or, where algebra does not follow, the text is the
-    program's but for float types (`fewer_digits`); and no error is above its bound."""
-    lost = exact.verdict == "not followed" and bool(narrowed(kernel))
+    decides (floor, a comparison), it is one of a narrow type, or, where algebra does not follow or is not sure, the
+    text is the program's but for float types (`fewer_digits`); and no error is above its bound."""
+    lost = exact.verdict in ("not followed", "unconfirmed") and bool(narrowed(kernel))
     narrow = lost and (exact.doubtful or fewer_digits(program.source, text))
     return (exact.verdict == "equal" or narrow) and within_derived_bounds(program, kernel, sizes, given, results)
 

@@ -11,12 +11,14 @@ makes every verdict of a finished run anew and takes the truth of the row, if
 * the verdict is the same as then. Another verdict is judged whole, since its counterexample may suggest launches;
 * nothing is refuted that was right: that is a fault, and is judged whole.
 
-It cannot tell that a change of the checker alters the premises of a proof: `check/executed/premises.py`, which decides
+`--trust DIGEST` names an older oracle that is known to tell the same of what is *right*; what else it said is judged
+whole. It cannot tell that a change of the checker alters the premises of a proof: `check/executed/premises.py`, which decides
 *beyond*, is part of the oracle.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -55,9 +57,10 @@ def object_of(made: Scheduled) -> str:
         return error.code
 
 
-def kept_truth(row: dict[str, Any], verdict: str, made: Scheduled) -> Truth | None:
+def kept_truth(row: Mapping[str, Any], verdict: str, made: Scheduled) -> Truth | None:
     """The truth of a row of an earlier run, if it still holds of this kernel with this verdict."""
-    if row.get("oracle") != oracle() or row["verdict"] != verdict:
+    trusted = row.get("oracle") == oracle() or (row.get("trusted") and row["truth"] in ("right", "refused"))
+    if not trusted or row["verdict"] != verdict:
         return None
     if verdict == "refuted" and row["truth"] in ("right", "rounded", "beyond"):
         return None

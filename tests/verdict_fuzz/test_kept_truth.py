@@ -46,3 +46,9 @@ def test_right_and_refuted_is_judged_whole(row: dict[str, Any]) -> None:
 def test_verdicts_anew_with_a_kept_truth_that_is_wrong_are_a_fault(row: dict[str, Any]) -> None:
     again = answer({"seed": SEED, "n": N, "before": {**row, "truth": "wrong"}})
     assert again["fault"] == "proved and wrong"
+
+
+def test_an_older_oracle_counts_where_it_is_trusted_and_said_right(row: dict[str, Any]) -> None:
+    older = {**row, "oracle": "older", "trusted": True}
+    assert kept(older)
+    assert not kept(older, truth="wrong")

@@ -12,8 +12,8 @@ makes every verdict of a finished run anew and takes the truth of the row, if
 * nothing is refuted that was right: that is a fault, and is judged whole.
 
 `--trust DIGEST` names an older oracle that is known to tell the same of what is *right*; what else it said is judged
-whole. It cannot tell that a change of the checker alters the premises of a proof: `check/executed/premises.py`, which decides
-*beyond*, is part of the oracle.
+whole. It cannot tell that a change of the checker alters the premises of a proof: `check/executed/premises.py`, which
+decides *beyond*, is part of the oracle.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ ways to reduce a row (registers, lane exchange, LDS) end in one part with all bi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
@@ -124,6 +124,17 @@ def substituted(items: ReducedFootprint, mapping: Mapping[Expr, Expr | int]) -> 
             made = Over(item.var, lo, hi, item.step, substituted(item.items, inner))
         result = union(result, (made,), twice=True)
     return result
+
+
+def certain_parts(items: ReducedFootprint, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
+    """Parts that were taken for certain: of loops that run, those of the first iteration."""
+    found: list[FootprintPart] = []
+    for item in items:
+        if isinstance(item, FootprintPart):
+            found.append(item)
+        elif holds(item.lo.lt(item.hi)):
+            found += certain_parts(substituted(item.items, {item.var: item.lo}), holds)
+    return found
 
 
 def fresh_bound(variable: Expr, known: Iterable[Expr]) -> Expr:

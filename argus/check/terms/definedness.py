@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import assert_never
 
+from argus.check.domain.reduction_footprint import ReducedFootprint, certain_parts
 from argus.check.terms.atoms import (
     NEUTRAL,
     ONE,
@@ -41,6 +42,7 @@ from argus.check.terms.atoms import (
     Reduce,
     Where,
     axis_of,
+    own,
 )
 from argus.check.terms.integer_terms import WRAP, IntegerTerms
 from argus.ir.maps import MAPS
@@ -59,10 +61,16 @@ def defined_everywhere(fn: str) -> bool:
     return fn.startswith(_CONVERSIONS) or (row is not None and not row.domain)
 
 
-def leaves_something(condition: Expr, axis: int) -> bool:
-    """A mask on an axis is not empty, wherever the other coordinates are: it holds at the first coordinate."""
-    first = {v: 0 if axis_of(v) == axis else E.var(v.name, 0) for v in condition.free() if axis_of(v) is not None}
-    return condition.subst(first) is E.TRUE
+def leaves_something(masks: Iterable[Expr], axis: int, items: ReducedFootprint, domain: Expr | None) -> bool:
+    """Of what a reduction takes, masks leave something for certain, wherever the other coordinates are: the first
+    coordinate of the domain, or of a part that is taken."""
+    if domain is not None:
+        masks, first = (*masks, domain), [E.const(0)]
+    else:
+        first = [part.rest + part.low for part in certain_parts(items, lambda runs: runs is E.TRUE)]
+    whole = E.land(*masks)
+    others = {v: E.var(v.name, 0) for v in whole.free() if axis_of(v) not in (None, axis)}
+    return any(whole.subst({**others, own(axis): at}) is E.TRUE for at in first)
 
 
 class DefinedTerms(IntegerTerms):
@@ -94,7 +102,7 @@ class DefinedTerms(IntegerTerms):
             case Leaf() | Number() | Coordinate():
                 return True
             case Carried(kind=kind):
-                return kind != "any"
+                return kind == "positive" or (kind == "top" and shown)
             case Apply(fn="select", args=args):
                 return all(self.total(arg, shown) for arg in args[1:])
             case Apply(fn="max" | "min" as fn, args=args):
@@ -108,11 +116,12 @@ class DefinedTerms(IntegerTerms):
                 return self.total(yes, shown) and self.total(no, shown)
             case Reduce(op="sum", body=body):
                 return self.total(body, shown)
-            case Reduce(op=op, axis=axis, body=body):
+            case Reduce(op=op, axis=axis, body=body, footprint=items, domain=domain):
                 inner = self.as_atom(body)
-                if not isinstance(inner, Where) or self.value(inner.no) != NEUTRAL[op]:
-                    return self.total(body, shown)
-                return self.total(inner.yes, shown) and (shown or leaves_something(inner.condition, axis))
+                masked = isinstance(inner, Where) and self.value(inner.no) == NEUTRAL[op]
+                masks = [inner.condition] if isinstance(inner, Where) and masked else []
+                defined = self.total(inner.yes if isinstance(inner, Where) and masked else body, shown)
+                return defined and (shown or leaves_something(masks, axis, items, domain))
             case _:
                 assert_never(atom)
 

@@ -20,7 +20,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
+from argus.check.domain.reduction_footprint import (
+    FootprintPart,
+    Over,
+    ReducedFootprint,
+    certain_parts,
+    contains,
+)
 from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.conditions import one_way
 from argus.check.terms.integer_terms import LEAST_BITS
@@ -346,22 +352,11 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
             inside = standing.coordinates.get(atom.axis)
             if atom.domain is not None:
                 return inside is not None and _taken(inside, atom, standing)
-            return bool(_certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
+            return bool(certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
-        for item in _certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):
+        for item in certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):
             ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
             for end in ends:
                 if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
                     return True
     return False
-
-
-def _certain_parts(items: ReducedFootprint, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
-    """Parts that were taken for certain: of loops that run, those of the first iteration."""
-    found: list[FootprintPart] = []
-    for item in items:
-        if isinstance(item, FootprintPart):
-            found.append(item)
-        elif holds(item.lo.lt(item.hi)):
-            found += _certain_parts(substituted(item.items, {item.var: item.lo}), holds)
-    return found

@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import reduce
 
 from argus.check.domain import reduction_footprint as sets
-from argus.check.domain.reduction_footprint import ReducedFootprint
+from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint, one
 from argus.check.solve.limits import spend
 from argus.check.terms.atoms import (
     NEUTRAL,
@@ -39,7 +39,6 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
-    Factors,
     Mono,
     Number,
     Power,
@@ -61,7 +60,7 @@ class Terms(TermArithmetic):
 
     def __init__(self) -> None:
         super().__init__()
-        self._apart: dict[tuple[int, int, bool], list[tuple[int, Mono, float]]] = {}
+        self._apart: dict[tuple[int, int], list[tuple[int, Mono, float]]] = {}
         self._reductions: dict[tuple[int, int, ReducedFootprint, Expr | None, bool], int] = {}
 
     def joined(self, op: Reduction, args: list[int]) -> int:
@@ -158,7 +157,8 @@ class Terms(TermArithmetic):
         return found
 
     def _sum(self, axis: int, body: int, items: ReducedFootprint, domain: Expr | None, something: bool) -> int:
-        monomials = self._taken_apart(axis, body, something)
+        kept = [] if something else self._waiting(axis, body, items, domain)
+        monomials = self._taken_apart(axis, body) if not kept else self._apart_but(axis, body, kept)
         spend(len(monomials))
         made = [
             (self._times(outer, self._power(Reduce("sum", axis, core, items, domain), 2)), c)
@@ -169,39 +169,60 @@ class Terms(TermArithmetic):
             return self.made(parts)  # no two of them can be put together
         return reduce(self.add, (self.monomial(mono, c) for mono, c in made), ZERO)
 
-    def _taken_apart(self, axis: int, body: int, something: bool) -> list[tuple[int, Mono, float]]:
+    def _taken_apart(self, axis: int, body: int) -> list[tuple[int, Mono, float]]:
         """The monomials of a body that is summed along an axis: what depends on it as a term, what does not, and the
         coefficient."""
-        key = axis, body, something
+        key = axis, body
         if key not in self._apart:
-            found = self._apart[key] = []
-            for (factors, exponent), c in self._polys[body]:
-                inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
-                if not something and self._may_be_empty(axis, inner):  # then it is 0, whatever stands beside it
-                    inner = tuple(f for f in factors if f in inner or not self.total_factor(f))
-                outer = tuple(f for f in factors if f not in inner)
-                within, without = self._split(exponent, axis)
-                if not may_leave_a_sum(self, within, without):
-                    within, without = exponent, ZERO
-                found.append((self._intern((((inner, within), 1),)), (outer, without), c))
+            self._apart[key] = self._apart_but(axis, body, [])
         return self._apart[key]
 
-    def kept_inside(self, axis: int, body: int) -> list[list[Expr]]:
-        """Masks of products of a summed body that keep a factor, since these masks may leave nothing of the axis."""
+    def _apart_but(self, axis: int, body: int, kept: list[Mono]) -> list[tuple[int, Mono, float]]:
+        """The same, with what may be undefined left inside of monomials `kept`: of nothing they are 0."""
         found = []
-        for (factors, _), _ in self._polys[body]:
-            inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
-            if self._may_be_empty(axis, inner) and not all(self.total_factor(f) for f in factors if f not in inner):
-                found.append(self._conditions(inner))
+        for mono, c in self._polys[body]:
+            (inner, within), (outer, without) = self._inner_and_outer(axis, mono)
+            if mono in kept:
+                inner = tuple(f for f in mono[0] if f in inner or not self.total_factor(f))
+                outer = tuple(f for f in outer if f not in inner)
+                within, without = (within, without) if self.total(without, shown=True) else (mono[1], ZERO)
+            found.append((self._intern((((inner, within), 1),)), (outer, without), c))
         return found
 
-    def _may_be_empty(self, axis: int, factors: Factors) -> bool:
-        """Masks among the factors may leave no coordinate of the axis."""
-        masks = self._conditions(factors)
-        return bool(masks) and not leaves_something(E.land(*masks), axis)
+    def _inner_and_outer(self, axis: int, mono: Mono) -> tuple[Mono, Mono]:
+        """What depends on an axis, and what does not."""
+        factors, exponent = mono
+        inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
+        outer = tuple(f for f in factors if f not in inner)
+        within, without = self._split(exponent, axis)
+        if not may_leave_a_sum(self, within, without):
+            within, without = exponent, ZERO
+        return (inner, within), (outer, without)
 
-    def _conditions(self, factors: Factors) -> list[Expr]:
-        return [atom.condition for n, _ in self.masks(factors) if isinstance(atom := self.atoms[n], Where)]
+    def _waiting(self, axis: int, body: int, items: ReducedFootprint, domain: Expr | None) -> list[Mono]:
+        """Monomials of a summed body with something that may be undefined and does not depend on the axis, where the
+        masks may leave nothing. Sums of registers, which have finite parts, may be less defined than what they stand
+        for, but must be so alike, wherever their parts lie: they are asked as if they began at the axis's first
+        coordinate."""
+        finite = domain is None and all(isinstance(item, FootprintPart) for item in items)
+        asked = one(E.const(0), 0) if finite else items
+        return [
+            mono
+            for mono, _ in self._polys[body]
+            if self._partial_outside(axis, mono) and not leaves_something(self.conditions(mono), axis, asked, domain)
+        ]
+
+    def kept_inside(self, axis: int, body: int, domain: Expr) -> list[list[Expr]]:
+        """Masks of those monomials of a summed body that wait for being shown to leave something."""
+        return [self.conditions(mono) for mono in self._waiting(axis, body, (), domain)]
+
+    def _partial_outside(self, axis: int, mono: Mono) -> bool:
+        _, (outer, without) = self._inner_and_outer(axis, mono)
+        return not (all(self.total_factor(f) for f in outer) and self.total(without, shown=True))
+
+    def conditions(self, mono: Mono) -> list[Expr]:
+        """The masks of a product."""
+        return [atom.condition for n, _ in self.masks(mono[0]) if isinstance(atom := self.atoms[n], Where)]
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""

@@ -220,7 +220,7 @@ class Judge:
     def _leave_something(self, axis: int, body: int, whole: Expr, facts: Facts) -> bool:
         """Masks of a summed body let a coordinate of the axis through, of every product that is waiting for that."""
         here = own(axis)
-        for masks in self.terms.kept_inside(axis, body):
+        for masks in self.terms.kept_inside(axis, body, whole):
             ends = (E.const(0), *(end for mask in masks for part in _conjuncts(mask) for end in _ends(part, here)))
             inside = E.land(whole, *masks)
             if not any(self._holds(facts, inside.subst({here: k})) for k in ends):

@@ -45,6 +45,9 @@ WRONG_WHERE_NOTHING_IS_LEFT = {
     "a maximum": (SUM.format(f"X[m, k] * {TOP}"), MASKED.format("x") + " * t"),
     "nothing times a maximum": (SUM.format("X[m, k]"), MASKED.format("x") + " + 0.0 * t"),
     "maxima of opposite signs": (f"exp({TOP})", "ag.exp(2.0 * t - t)"),
+    "an exponential": (SUM.format("X[m, k] * exp2(1 / D[m])"), MASKED.format("x") + " * ag.exp2(1.0 / d)"),
+    "an exponential of a root": (SUM.format("X[m, k] * exp(sqrt(D[m]))"), MASKED.format("x") + " * ag.exp(ag.sqrt(d))"),
+    "a stated range": ("sum(X[m, k] / D[m], k, N // 2)", "ag.where(x.n < N // 2, x, 0.0).sum('n') / d"),
     "a maximum less itself": (SUM.format("X[m, k]"), MASKED.format("x") + " + (t - t)"),
 }
 RIGHT = {
@@ -100,3 +103,71 @@ def test_of_a_scan_nothing_is_before_the_first(before: str, exclusive: bool, pro
     file = tmp_path / "kernel.py"
     file.write_text(SCAN.format(before=before, exclusive=exclusive))
     assert (check(scheduled(read(str(file)))).status == "proved") == proved
+
+
+HEAD = """import argus as ag
+from argus import f32, inf
+
+LANES = ag.Owner(lane=64, n="lane")
+WIDE = ag.Owner(t=256, n="t")
+BUF = ag.Layout(w=(4, 4))
+EACH = ag.Owner(t=256, i=4, w="i")
+
+
+"""
+EMPTY_PIECES = {
+    "a tile beyond the end": """@ag.kernel(
+    threads=64, requires="M >= 200000 and N >= 1 and P >= 1", example=dict(M=200000, N=50, P=2),
+    computes="S[m, t] = exp(max(where(j >= 64 * t and j < 64 * t + 64, X[m, j], -inf), j))",
+)
+def k(X: ag.In["M N", f32], S: ag.Out["M P", f32]):
+    m, t = ag.grid(M, P)
+    x = X[m, 64 * t].load(LANES, width=4, guard="shape")
+    h = ag.where(64 * t + x.n < N, x, -inf).max("n")
+    S[m, t].store(ag.exp(2.0 * h - h), width=4, guard=ag.lane() == 0)
+""",
+    "a loop of no turns": """@ag.kernel(
+    threads=64, requires="M >= 200000 and N >= 1", example=dict(M=200000, N=50),
+    computes="Y[m] = exp(max(where(k < 64 * (N // 64), X[m, k], -inf), k))",
+)
+def k(X: ag.In["M N", f32], Y: ag.Out["M", f32]):
+    m = ag.grid(M)
+    acc = ag.full(LANES, f32, -inf)
+    for i in ag.range(N // 64):
+        acc = ag.max(acc, X[m, 64 * i].load(LANES, width=4))
+    t = acc.max("n")
+    Y[m].store(ag.exp(2.0 * t - t), width=4, guard=ag.lane() == 0)
+""",
+    "a lane without elements": """@ag.kernel(
+    threads=64, requires="M >= 200000 and N >= 1", example=dict(M=200000, N=50), computes="Y[m] = sum(X[m, k], k)"
+)
+def k(X: ag.In["M N", f32], Y: ag.Out["M", f32]):
+    m = ag.grid(M)
+    top, s = ag.full(LANES, f32, -inf), ag.zeros(LANES, f32)
+    for i in ag.range(ag.cdiv(N, 64)):
+        x = X[m, 64 * i].load(LANES, width=4, guard="shape")
+        top = ag.max(top, ag.where(64 * i + x.n < N, x, -inf))
+        s = s + x
+    Y[m].store((s + 0.0 * top).sum("n"), width=4, guard=ag.lane() == 0)
+""",
+    "a wave without elements": """@ag.kernel(
+    threads=256, requires="M >= 200000 and N >= 1 and N <= 256", example=dict(M=200000, N=50),
+    computes="Y[m] = sum(X[m, k], k)",
+)
+def k(X: ag.In["M N", f32], Y: ag.Out["M", f32]):
+    m = ag.grid(M)
+    x = X[m].load(WIDE, width=4, guard="shape")
+    p = ag.where(x.n < N, x, -inf).max("n", within="wave")
+    c = ag.shared(BUF, f32)
+    c.store(x.sum("n", within="wave") + 0.0 * p, w=ag.wave(), width=4, guard=ag.lane() == 0)
+    ag.barrier()
+    Y[m].store(c.load(EACH, width=4).sum("w"), width=4, guard=ag.thread() == 0)
+""",
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_PIECES)
+def test_the_maximum_of_a_piece_without_elements_is_not_finite(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(HEAD + EMPTY_PIECES[name])
+    assert check(scheduled(read(str(file)))).status != "proved"

@@ -121,15 +121,16 @@ def sharing_of(
     if of_timed and sum(caused):
         served *= (sum(of_timed) / len(of_timed)) / (sum(caused) / len(caused))
     some = workgroups[:LOOKED_AT]
-    growth = sum(_growth(folded, loads, number) for number in some) / len(some)
     readers_of = dict(zip(seen.tolist(), served.tolist(), strict=True))
+    growth = sum(_growth(folded, loads, number, readers_of) for number in some) / len(some)
     return Sharing(readers_of, _from_memory(merged[missed], share / growth))
 
 
-def _growth(folded: Folded, loads: npt.NDArray[np.int64], workgroup: int) -> float:
-    """How many times the lines on record the first wave of the workgroup really reads.
+def _growth(folded: Folded, loads: npt.NDArray[np.int64], workgroup: int, readers: Mapping[int, float]) -> float:
+    """How many times the lines on record the first wave of the workgroup really brings in.
 
-    Iterations that were left out bring lines as those that were kept do, unless other loops read the same lines.
+    Iterations that were left out bring lines as those that were kept do, unless other loops read the same lines. A line
+    of ten readers is a tenth of a line for each.
     """
     marks = folded.marks.get((workgroup, 0))
     if marks is None:
@@ -139,8 +140,12 @@ def _growth(folded: Folded, loads: npt.NDArray[np.int64], workgroup: int) -> flo
     lines, at = wave.addr[rows, 0] // _LINE, wave.addr_index[rows]
     inside = (at >= marks[WARM]) & (at < marks[-1])
     new = np.setdiff1d(lines[inside], lines[~inside])
-    left_out = folded.left_out[workgroup] * len(new) / (len(marks) - 1 - WARM)
-    return 1.0 + left_out / max(1, len(np.unique(lines)))
+
+    def brought(found: npt.NDArray[np.uint64]) -> float:
+        return sum(1 / max(1.0, readers.get(line, 1.0)) for line in found.tolist())
+
+    left_out = folded.left_out[workgroup] * brought(new) / (len(marks) - 1 - WARM)
+    return 1.0 + left_out / max(1.0, brought(np.unique(lines)))
 
 
 def _from_memory(lines: npt.NDArray[np.int64], share: float) -> float:

@@ -68,7 +68,7 @@ def _fit(rows: list[Row], args: argparse.Namespace) -> int:
             print(f"  {name:20} {PARAMETERS[name]:10.4g} -> {found[name]:10.4g}  {found.rows[name].unit}")
     if args.write:
         _write_parameters(found, len(used))
-        _write_residuals({str(regime): limit for regime, limit in limits.items()}, len(rows))
+        write_residuals({str(regime): limit for regime, limit in limits.items()}, len(rows))
     return GOOD
 
 
@@ -89,7 +89,8 @@ def _write_parameters(found: Parameters, count: int) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _write_residuals(limits: dict[str, Residuals], rows: int) -> None:
+def write_residuals(limits: dict[str, Residuals], rows: int) -> None:
+    """The limits of every interval, as the clock reads them."""
     path = Path(str(files("argus.clock").joinpath("residuals.json")))
     source = f"argus clock fit --write: {rows} rows, every family predicted by a clock fitted without it"
     regimes = {name: {key: getattr(row, key) for key in row.__slots__} for name, row in limits.items()}

@@ -44,9 +44,12 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "atomics on one address": {"atomic_ns": 0.0},
         "handing out workgroups": {"dispatch_clocks": 0.0},
         "Infinity Cache replacement": {"mall_replacement": 0.0},
+        "L2 shared by lines": {"l2_by_lines": 0.0},
+        "work by XCD": {"work_by_xcd": 0.0},
         "latency under load": {"hbm_load_factor": 0.0},
-        "least clocks of an access": {"vmem_least_clocks": 4.0, "vmem_lds_clocks": 4.0},
+        "least clocks of an access": dict.fromkeys(("vmem_least_clocks", "vmem_lds_clocks", "vmem_dword_clocks"), 4.0),
         "shorter loads straight into LDS": {"vmem_lds_clocks": "vmem_least_clocks"},
+        "shorter loads of 4 bytes": {"vmem_dword_clocks": "vmem_least_clocks"},
         "gap between workgroups": {"workgroup_turnaround": 0.0},
         "VALU beside the matrix core": {"matrix_coexec": 0.0},
     }
@@ -55,9 +58,12 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
 
 SIMULATED = (
     "Infinity Cache replacement",
+    "L2 shared by lines",
+    "work by XCD",
     "latency under load",
     "least clocks of an access",
     "shorter loads straight into LDS",
+    "shorter loads of 4 bytes",
     "gap between workgroups",
     "VALU beside the matrix core",
 )

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from argus.clock.caches import LINE
-from argus.clock.dispatch import nearest
+from argus.clock.dispatch import work_of_all
 from argus.clock.launch import Launch
 from argus.clock.program import LdsAccess, Op, Reason, Unit, Wave
 from argus.clock.recorded import Recorded
@@ -75,7 +75,7 @@ class HardwareCounter:
 
 def work_in_workgroups(recorded: Recorded) -> float:
     """The launch's work in workgroups like the timed ones."""
-    return float(recorded.grid if recorded.work is None else sum(nearest(dict(recorded.work), recorded.grid)))
+    return float(recorded.grid if recorded.work is None else sum(work_of_all(recorded.work, recorded.grid)))
 
 
 def bank_conflicts(groups: Mapping[int, Sequence[Wave]], resident: int) -> dict[int, float]:

@@ -20,8 +20,9 @@ at any clock follows from that. `hbm_bytes` (the tensors' size) should be given;
 footprint is used, which counts shared data once per workgroup and is an upper bound. Where that bound is clearly below
 the tensors' size it counts, too: of a cache of keys a launch reads what its requests have. Tensors that fit into the
 Infinity Cache are read from memory once, or not at all when it starts `warm`. Of larger ones, the first round of
-workgroups reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`),
-and later rounds what the Infinity Cache has not kept (`missing_again`, `argus.clock.mall`).
+workgroups reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`) and
+without what the Infinity Cache holds when it is missed again (`from_memory`), and later rounds what the Infinity Cache
+has not kept (`missing_again`, `argus.clock.mall`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from argus.clock.dispatch import finish, nearest
+from argus.clock.dispatch import finish, nearest, work_of_all
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.profile import Profile
 from argus.clock.protocol import Protocol, floor
@@ -180,6 +181,7 @@ def estimate(
     sharing_error: float = 0.0,
     across: float = 1.0,
     missing_again: float | None = None,
+    from_memory: float = 1.0,
     protocol: Protocol = "stream",
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
@@ -190,6 +192,7 @@ def estimate(
     hot_atomics  atomic accesses to the busiest address
     across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
     missing_again  share of a later round's lines that the Infinity Cache has not kept; None: by proportion
+    from_memory  share of a round's misses of the L2s that the Infinity Cache does not hold either
     protocol     how the time would be taken
     """
     if grid < 1:
@@ -210,7 +213,7 @@ def estimate(
                 f"the last round has {rest} of {timing.resident} workgroups per CU and is counted as a full one"
             )
     else:
-        shares = nearest(dict(work), grid)
+        shares = (work_of_all if parameters["work_by_xcd"] else nearest)(work, grid)
         places = chip.CUS_PER_XCD * timing.resident
         compute = finish([timing.cycles * share for share in shares], places, parameters["workgroup_turnaround"])
         per_group = sum(shares) / timing.resident
@@ -229,7 +232,7 @@ def estimate(
     fits = min(1.0, kept_by_mall(parameters) / hbm_bytes) if hbm_bytes else 1.0
     by_proportion = missing_again is None or not parameters["mall_replacement"]
     again = 1 - fits if missing_again is None or by_proportion else missing_again
-    per_round = beyond_l2 / across / rounds
+    per_round = beyond_l2 * (from_memory if parameters["mall_replacement"] else 1.0) / across / rounds
     if fits == 1.0:
         moved = 0.0 if warm else hbm_bytes
     else:

@@ -20,11 +20,9 @@ import numpy.typing as npt
 
 from argus.clock.caches import LINE, cold_misses
 from argus.clock.fold import Folded
-from argus.clock.xcd import load_places, stream
+from argus.clock.xcd import MALL_WAYS, load_places, stream
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
-
-WAYS = 16
 
 
 def missing_again(
@@ -38,8 +36,8 @@ def missing_again(
     before, after = (_lines(folded, loads, part) for part in (first, second))
     if not len(before) or not len(after):
         return None
-    held = max(WAYS, int(share * chip.count("mall_bytes")) // LINE)
-    missed = cold_misses(np.concatenate([before, after]), held, WAYS, hashed=True)
+    held = max(MALL_WAYS, int(share * chip.count("mall_bytes")) // LINE)
+    missed = cold_misses(np.concatenate([before, after]), held, MALL_WAYS, hashed=True)
     return float(missed[len(before) :].mean())
 
 

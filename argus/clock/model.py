@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, harmonic_mean
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def time_waves(
     notes = []
     if len(ids) < count:
         notes.append(f"{count} resident workgroups were made from {len(ids)} recorded")
-    sharers, typical = _sharing(chosen[0], l2_sharers, readers)
+    sharers, typical = _sharing(chosen[0], l2_sharers, readers, bool(parameters["l2_by_lines"]))
     if sharers is None:
         notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
 
@@ -211,13 +212,19 @@ def _read_lines(waves: Sequence[Wave], mark: int | None = None) -> set[int]:
 
 
 def _sharing(
-    waves: Sequence[Wave], stated: float | None, readers: Mapping[int, float] | None
+    waves: Sequence[Wave], stated: float | None, readers: Mapping[int, float] | None, by_lines: bool
 ) -> tuple[Callable[[int], float] | None, float]:
-    """How many workgroups of the XCD read a line, and the mean of that over the lines these waves read."""
+    """How many workgroups of the XCD read a line, and the mean of that over the lines these waves read.
+
+    The L2 holds lines, so what counts is how many lines the others bring in for each of these: a line of ten readers is
+    a tenth of a line for each of them. That makes it the harmonic mean. The arithmetic one (`by_lines` off) would give
+    a compute unit the whole L2 for its own rows, because they are read beside a vector that all share.
+    """
     if stated is not None:
         return (lambda line: stated), stated
     if readers is None:
         return None, 1.0
     own = _read_lines(waves)
-    mean = sum(readers.get(line, 1) for line in own) / len(own) if own else 1.0
+    counts = [max(1.0, readers.get(line, 1.0)) for line in own] or [1.0]
+    mean = harmonic_mean(counts) if by_lines else fmean(counts)
     return (lambda line: float(readers.get(line, 1))), mean

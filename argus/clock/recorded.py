@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from argus.clock.atomics import busiest_address
-from argus.clock.dispatch import nearest
+from argus.clock.dispatch import work_of_all
 from argus.clock.fold import Folded, fold
 from argus.clock.frontend import waves_of
 from argus.clock.launch import resident_workgroups, workgroups_on_fullest_cu
@@ -26,7 +26,7 @@ from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Wave
 from argus.clock.succession import LONGEST, ROUNDS
 from argus.clock.timing import Timing
-from argus.clock.xcd import fetches_per_miss, xcds_per_line
+from argus.clock.xcd import sharing_of, xcds_per_line
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import spec
@@ -105,6 +105,7 @@ class Recorded:
         self.sharing_error = 0.0
         self.across = 1.0
         self.missing_again: float | None = None
+        self.from_memory = 1.0
         self.recorded_share = 1.0
         self._find_sharing(seed)
         self.work = self._work(math.prod(raw.grid))
@@ -117,8 +118,10 @@ class Recorded:
         taken = self.neighbours[:together]
         if len(taken) < min(together, LEAST_SHARERS):
             return
-        timed = on_one_cu(self.neighbours, resident_workgroups(self.grid, self.room))
-        self.readers = fetches_per_miss(self.folded, self.insts, taken, seed, together, timed)
+        resident = resident_workgroups(self.grid, self.room)
+        timed = on_one_cu(self.neighbours, resident)
+        found = sharing_of(self.folded, self.insts, taken, seed, together, timed, resident)
+        self.readers, self.from_memory = found.readers, found.from_memory
         self.recorded_share = len(taken) / together
         self.across = xcds_per_line(self.folded, self.insts, self.readers, taken[0])
         if self.later:
@@ -127,7 +130,8 @@ class Recorded:
             self.missing_again = missing_again(self.folded, self.insts, taken, self.later, min(1.0, share))
         if len(taken) < together:
             halves = [
-                fetches_per_miss(self.folded, self.insts, part, seed, together) for part in (taken[::2], taken[1::2])
+                sharing_of(self.folded, self.insts, part, seed, together, resident=resident).readers
+                for part in (taken[::2], taken[1::2])
             ]
             one, other = (sum(half.values()) / max(1, len(half)) for half in halves)
             self.sharing_error = abs(one - other) / (one + other) if one + other else 0.0
@@ -159,7 +163,7 @@ class Recorded:
 
     def matrix_flops(self, timing: Timing) -> float | None:
         """Operations of the matrix instructions of the whole launch."""
-        shares = self.grid if self.work is None else sum(nearest(self.work, self.grid))
+        shares = self.grid if self.work is None else sum(work_of_all(self.work, self.grid))
         return timing.matrix_flops / timing.resident * shares or None
 
     def waves(self, parameters: Parameters) -> tuple[list[Op], dict[int, list[Wave]]]:

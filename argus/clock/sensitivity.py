@@ -42,6 +42,7 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"mall_usable", 0.8, 1.05),
     (r"vmem_least_clocks", 0.5, 1.25),
     (r"vmem_lds_clocks", 0.7, 1.34),
+    (r"vmem_dword_clocks", 0.5, 2.0),
     (r"vmem_line_clocks", 1.0, 2.0),
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
@@ -84,5 +85,12 @@ def _draw(dice: random.Random, base: Parameters) -> Parameters:
     return base.with_values(**changed)
 
 
-WHOLE = ("vmem_least_clocks", "vmem_lds_clocks", "vmem_line_clocks", "branch_taken_clocks", "wave_launch_clocks")
+WHOLE = (
+    "vmem_least_clocks",
+    "vmem_lds_clocks",
+    "vmem_dword_clocks",
+    "vmem_line_clocks",
+    "branch_taken_clocks",
+    "wave_launch_clocks",
+)
 """Clocks the compute unit counts in whole numbers."""

@@ -123,6 +123,7 @@ def time_recorded(
                 sharing_error=recorded.sharing_error,
                 across=recorded.across,
                 missing_again=recorded.missing_again,
+                from_memory=recorded.from_memory,
                 protocol=protocol,
                 parameters=parameters,
             )

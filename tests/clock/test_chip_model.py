@@ -11,11 +11,12 @@ from kernels import compile_ir, run
 from programs import LANE, Program, load
 
 from argus.clock.atomics import busiest_address
+from argus.clock.caches import Level
 from argus.clock.fold import whole
 from argus.clock.launch import estimate
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import PARAMETERS
-from argus.clock.xcd import fetches_per_miss, lines_of_all, xcds_per_line
+from argus.clock.xcd import fetches_per_miss, lines_of_all, sharing_of, xcds_per_line
 from argus.gfx942.inst import Inst
 from argus.machine.record import GLOBAL, NO_ADDRESS, ExecutionRecord, WaveRecorder
 
@@ -184,6 +185,44 @@ def test_half_a_line_now_and_half_in_the_next_step_is_one_fetch() -> None:
     waves = {(number, 0): _reader(halves, inst).finish() for number in (0, 8)}
     found = fetches_per_miss(whole(ExecutionRecord((16, 1, 1), (64, 1, 1), waves)), done.insts, [0, 8])
     assert set(found.values()) == {2.0}
+
+
+@pytest.mark.parametrize(("resident", "expected"), [(1, 1.0), (32, 0.5)])
+def test_a_row_walked_twice_is_not_in_the_l1_that_others_share(resident: int, expected: float) -> None:
+    """16 KB each, walked twice by 608 workgroups of an XCD: 10 MB, which its L2 does not hold until the second walk.
+
+    Alone on its compute unit a workgroup finds its row in the L1; beside 31 others every line misses the L2 twice, and
+    the second time the Infinity Cache has it.
+    """
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    numbers = list(range(0, 8 * 608, 8))
+    waves = {(n, 0): _reader([*range(1000 * n, 1000 * n + 128)] * 2, inst).finish() for n in numbers}
+    folded = whole(ExecutionRecord((8 * 608, 1, 1), (64, 1, 1), waves))
+    found = sharing_of(folded, done.insts, numbers, resident=resident)
+    assert found.from_memory == pytest.approx(expected, rel=0.02)
+    assert set(found.readers.values()) == {1.0}
+
+
+@pytest.mark.parametrize(("by_lines", "again"), [(1, "mall"), (0, "l2")])
+def test_a_vector_that_all_share_gives_nobody_the_whole_l2(by_lines: int, again: Level) -> None:
+    """Half of the lines are a vector of 38 readers, half a row of its own that is walked twice, with the L1 full."""
+    program = Program()
+    op = program.vmem()
+    for _ in range(2):
+        for step in range(1500):
+            program.add(op, load(4, LANE * 4 + 256 * step))
+    program.add(program.wait(vm=0))
+    readers = {line: 38.0 if line >= 1500 else 1.0 for line in range(3000)}
+    timing = time_waves(
+        program.ops,
+        {0: [program.wave(0, 0)]},
+        Resources(),
+        resident=1,
+        readers=readers,
+        parameters=PARAMETERS.with_values(l2_by_lines=by_lines),
+    )
+    assert timing.read_bytes[again] >= 1500 * 128
 
 
 def test_xcds_that_miss_a_line_together_get_it_from_memory_once() -> None:

@@ -168,10 +168,20 @@ def test_l1_moves_64_bytes_per_clock() -> None:
     assert 4 * 400 * 1024 / clocks(program, 4) == pytest.approx(64, rel=0.10)
 
 
-@pytest.mark.parametrize(("to_lds", "expected"), [(False, "vmem_least_clocks"), (True, "vmem_lds_clocks")])
-def test_a_narrow_load_takes_the_clocks_of_its_way(to_lds: bool, expected: str) -> None:
-    addresses = (LANE * 4).reshape(1, 64).astype(np.int64)
-    (access,) = vmem_access(PARAMETERS, 4, addresses, np.ones((1, 64), dtype=bool), to_lds=to_lds)
+@pytest.mark.parametrize(
+    ("size", "stride", "how", "expected"),
+    [
+        (4, 4, {}, "vmem_dword_clocks"),
+        (4, 4, {"to_lds": True}, "vmem_lds_clocks"),
+        (4, 4, {"store": True}, "vmem_least_clocks"),
+        (4, 16, {}, "vmem_least_clocks"),
+        (8, 8, {}, "vmem_least_clocks"),
+    ],
+)
+def test_a_narrow_load_takes_the_clocks_of_its_way(size: int, stride: int, how: dict[str, bool], expected: str) -> None:
+    """4 bytes per lane side by side into registers or into LDS, stored, with gaps between the lanes; 8 bytes."""
+    addresses = (LANE * stride).reshape(1, 64).astype(np.int64)
+    (access,) = vmem_access(PARAMETERS, size, addresses, np.ones((1, 64), dtype=bool), **how)
     assert access.clocks == PARAMETERS[expected]
 
 

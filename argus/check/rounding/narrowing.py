@@ -36,7 +36,7 @@ def narrowed(kernel: Kernel) -> set[Value]:
 
 def reads_as_xf32(op: Op) -> bool:
     """A matrix instruction that reads its f32 operands with the 11 digits of xf32."""
-    return isinstance(op, ops.Mfma) and mfma(op.inst).a == "xf32"
+    return op.matrix_instruction is not None and mfma(op.matrix_instruction).a == "xf32"
 
 
 def _narrow(value: Value) -> bool:

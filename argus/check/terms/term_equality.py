@@ -32,7 +32,9 @@ from argus.check.spec.spec_terms import domain, extent_of
 from argus.check.terms.atoms import NEUTRAL, ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
 from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.conditions import one_way
+from argus.check.terms.definedness import NOTHING_TIMES
 from argus.check.terms.elementwise_terms import Standing, exponential
+from argus.check.terms.finite_extremes import KnownThere, conjuncts, ends, finite
 from argus.check.terms.normal_form import Terms
 from argus.check.terms.padding import Padding
 from argus.check.terms.placed_terms import in_steps, progression
@@ -129,6 +131,11 @@ class Judge:
             return self._chosen(atom, facts, stage)
         if isinstance(atom, Apply) and atom.fn == "min":
             return self._least([self._passes(arg, facts, stage) for arg in atom.args], facts)
+        if isinstance(atom, Apply) and atom.fn == NOTHING_TIMES:
+            inner = self._passes(atom.args[0], facts, stage)
+            flow = self.flow
+            known = KnownThere(lambda goal: self._holds(facts, goal), flow.never, flow.settled, flow.first)
+            return ZERO if finite(self.terms, inner, known) else self.terms.apply(NOTHING_TIMES, (inner,))
         if isinstance(atom, Apply) and atom.fn == "exp2":
             return self._exponential(self._passes(atom.args[0], facts, stage), facts)
         return None
@@ -210,8 +217,8 @@ class Judge:
         here, last = own(atom.axis), atom.domain.args[1].args[1] - 1
         for wanted in (E.TRUE, *(c for c in self.conditions if here not in c.free())):
             given = facts if wanted is E.TRUE else (*facts, wanted)
-            ends = (E.const(0), last, *(end for mask in masks for end in _ends(mask.condition, here)))
-            if not any(self._holds(given, inside.subst({here: k})) for k in ends):
+            places = (E.const(0), last, *(end for mask in masks for end in ends(mask.condition, here)))
+            if not any(self._holds(given, inside.subst({here: k})) for k in places):
                 continue
             if wanted is E.TRUE or self._holds((*facts, E.lnot(wanted), *atom.domain.args), E.lnot(inside)):
                 return wanted
@@ -221,9 +228,9 @@ class Judge:
         """Masks of a summed body let a coordinate of the axis through, of every product that is waiting for that."""
         here = own(axis)
         for masks in self.terms.kept_inside(axis, body, whole):
-            ends = (E.const(0), *(end for mask in masks for part in _conjuncts(mask) for end in _ends(part, here)))
+            places = (E.const(0), *(end for mask in masks for part in conjuncts(mask) for end in ends(part, here)))
             inside = E.land(whole, *masks)
-            if not any(self._holds(facts, inside.subst({here: k})) for k in ends):
+            if not any(self._holds(facts, inside.subst({here: k})) for k in places):
                 return False
         return True
 
@@ -377,19 +384,6 @@ class Judge:
             return False
         shapes = {tensor.name: tensor.shape for tensor in self.flow.kernel.tensors}
         return Padding(self.terms, atom.axis, extent, shapes).folded(atom.body) == 0
-
-
-def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    return condition.args if condition.op == "land" else (condition,)
-
-
-def _ends(condition: Expr, here: Expr) -> list[Expr]:
-    """Where `here` is at the edge of a condition x <= y that it stands in plainly."""
-    if condition.op != "le":
-        return []
-    parts, _ = E.linear(condition.args[0] - condition.args[1])
-    sign = parts.get(here, 0)
-    return [here - sign * (condition.args[0] - condition.args[1])] if sign in (1, -1) else []
 
 
 def ranges(flow: KernelWalk, case: Case, number: int, active: np.ndarray) -> Facts:

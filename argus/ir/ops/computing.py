@@ -161,6 +161,10 @@ class Mfma(MakesOne):
         return (self.a, self.b, self.c)
 
     @property
+    def matrix_instruction(self) -> str | None:
+        return self.inst
+
+    @property
     def issue_class(self) -> str | None:
         return "mfma"
 

@@ -149,6 +149,11 @@ class OpBase:
         return None
 
     @property
+    def matrix_instruction(self) -> str | None:
+        """Its name in the table of matrix instructions (`argus.gfx942.mfma`), if it is one."""
+        return None
+
+    @property
     def issue_class(self) -> str | None:
         return None
 

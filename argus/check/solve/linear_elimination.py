@@ -165,7 +165,7 @@ def _eliminated(rows: list[Row]) -> bool | Eliminated:
     gone: Eliminated = []
     left = set(seen)
     while left and not table.false:
-        atom = min(left, key=lambda a: _cost(a, table))
+        atom = _next(left, table)
         left.remove(atom)
         gone.append((atom, _without(table, atom)))
         if len(table.rows) > MAX_ROWS:  # the next step can at most square this
@@ -173,15 +173,20 @@ def _eliminated(rows: list[Row]) -> bool | Eliminated:
     return True if table.false else gone
 
 
-def _cost(atom: Expr, table: _Table) -> tuple[int, int, bytes]:
+def _next(left: set[Expr], table: _Table) -> Expr:
     """Outer atoms go first, as what they are made of is then still there to be divided; then what makes few rows."""
-    if atom.op != "var":
-        return 0, -atom.depth, atom.digest
-    above = below = 0
+    outer = [atom for atom in left if atom.op != "var"]
+    if outer:
+        return min(outer, key=lambda atom: (-atom.depth, atom.digest))
+    above, below = dict.fromkeys(left, 0), dict.fromkeys(left, 0)
     for factors, _ in table.rows.values():
-        k = factors.get(atom, 0)
-        above, below = above + (k > 0), below + (k < 0)
-    return 1, above * below - above - below, atom.digest
+        for atom, k in factors.items():
+            (above if k > 0 else below)[atom] += 1
+
+    def made(atom: Expr) -> tuple[int, bytes]:
+        return above[atom] * below[atom] - above[atom] - below[atom], atom.digest
+
+    return min(left, key=made)
 
 
 def _without(table: _Table, atom: Expr) -> list[Row]:

@@ -61,6 +61,7 @@ class Terms(TermArithmetic):
     def __init__(self) -> None:
         super().__init__()
         self._apart: dict[tuple[int, int], list[tuple[int, Mono, float]]] = {}
+        self._partial: dict[tuple[int, int], list[Mono]] = {}
         self._reductions: dict[tuple[int, int, ReducedFootprint, Expr | None, bool], int] = {}
 
     def joined(self, op: Reduction, args: list[int]) -> int:
@@ -204,21 +205,27 @@ class Terms(TermArithmetic):
         masks may leave nothing. Sums of registers, which have finite parts, may be less defined than what they stand
         for, but must be so alike, wherever their parts lie: they are asked as if they began at the axis's first
         coordinate."""
+        partial = self._partial_outside(axis, body)
+        if not partial:
+            return []
         finite = domain is None and all(isinstance(item, FootprintPart) for item in items)
         asked = one(E.const(0), 0) if finite else items
-        return [
-            mono
-            for mono, _ in self._polys[body]
-            if self._partial_outside(axis, mono) and not leaves_something(self.conditions(mono), axis, asked, domain)
-        ]
+        return [m for m in partial if not leaves_something(self.conditions(m), axis, asked, domain)]
 
     def kept_inside(self, axis: int, body: int, domain: Expr) -> list[list[Expr]]:
         """Masks of those monomials of a summed body that wait for being shown to leave something."""
         return [self.conditions(mono) for mono in self._waiting(axis, body, (), domain)]
 
-    def _partial_outside(self, axis: int, mono: Mono) -> bool:
-        _, (outer, without) = self._inner_and_outer(axis, mono)
-        return not (all(self.total_factor(f) for f in outer) and self.total(without, shown=True))
+    def _partial_outside(self, axis: int, body: int) -> list[Mono]:
+        """Monomials with something that may be undefined and does not depend on the axis."""
+        key = axis, body
+        if key not in self._partial:
+            self._partial[key] = []
+            for mono, _ in self._polys[body]:
+                _, (outer, without) = self._inner_and_outer(axis, mono)
+                if not (all(self.total_factor(f) for f in outer) and self.total(without, shown=True)):
+                    self._partial[key].append(mono)
+        return self._partial[key]
 
     def conditions(self, mono: Mono) -> list[Expr]:
         """The masks of a product."""

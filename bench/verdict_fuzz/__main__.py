@@ -16,6 +16,7 @@ there is a fault (see `judge`).
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import re
 import sys
@@ -30,6 +31,8 @@ from bench.verdict_fuzz.rows import WORK, died
 from bench.verdict_fuzz.sources import source
 
 SEED = 17
+COLLECT_AFTER = 100_000
+"""New objects between two collections of garbage; with the usual 700 they take a sixth of the time."""
 
 
 def run_shard(
@@ -37,6 +40,8 @@ def run_shard(
 ) -> int:
     """Judge sources; the number of faults. Lines are written in the order of the sources."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
     done = {json.loads(line)["n"] for line in path.read_text().splitlines()} if resume and path.exists() else set()
     faults = 0
     with path.open("a" if resume else "w") as file:

@@ -1,12 +1,13 @@
 """The third source of truth: the object in exact algebra (`argus.tasks.algebra`), without a tolerance.
 
     found = exact_of(program, kernel, code, sizes, "mixed", seed=3)
-    found.verdict       "equal", "different", "not followed", "unconfirmed", or "exact"
+    found.verdict       "equal", "different", "not followed", "unconfirmed", "exact", "not asked"
     found.detail        the first different element and who stored it, or why a value was lost
 
 Float comparison has to allow for rounding; here a dropped addend shows however small it is. What it is held against is
 the `computes` of the text, so a mutated specification is noticed too. *different* is said only if a second run, with
-other inputs and other residues, says it again. *exact*: no floats, and comparing results is exact already.
+other inputs and other residues, says it again. *exact*: no floats, and comparing results is exact already. *not asked*: a value is
+wrong by more than rounding in the kernel's types explains.
 
 Rounding is the identity here: a mutant that computes in fewer digits is equal (docs/algebra.md).
 """
@@ -34,7 +35,7 @@ from bench.verdict_fuzz.program import Arrays, Generated, Sizes
 
 RESIDUES = 0x5EED
 SENTINEL = 77
-Verdict = Literal["equal", "different", "not followed", "unconfirmed", "exact"]
+Verdict = Literal["equal", "different", "not followed", "unconfirmed", "exact", "not asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +58,26 @@ def exact_of(program: Generated, kernel: Kernel, code: bytes, sizes: Sizes, kind
     return found if again.verdict == "different" else ExactTruth("unconfirmed", found.detail)
 
 
-def only_rounded(
-    program: Generated, kernel: Kernel, sizes: Sizes, given: Arrays, results: Mapping[str, NDArray[Any]],
-    exact: ExactTruth, text: str,
-) -> bool:  # fmt: skip
-    """Wrong values that come of fewer digits than f32: the numbers are the specified ones, or, where a rounded number
-    decides (floor, a comparison), it is one of a narrow type, or, where algebra does not follow or is not sure, the
-    text is the program's but for float types (`fewer_digits`); and no error is above its bound."""
+def told_of_wrong(
+    program: Generated, kernel: Kernel, code: bytes, sizes: Sizes, kind: str, seed: int, given: Arrays,
+    results: Mapping[str, NDArray[Any]],
+) -> ExactTruth:  # fmt: skip
+    """What exact algebra says of a launch with a value outside of the tolerance of f32. It is not asked where the error
+    is above the bound of the kernel's own types: there the value is wrong, whatever algebra says."""
+    try:
+        if not within_derived_bounds(program, kernel, sizes, given, results):
+            return ExactTruth("not asked")
+    except SpecError:
+        pass  # no bound can be evaluated at this launch (a scan, a stated range): algebra decides
+    return exact_of(program, kernel, code, sizes, kind, seed)
+
+
+def only_rounded(program: Generated, kernel: Kernel, exact: ExactTruth, text: str) -> bool:
+    """Wrong values, within the bound of their types (`told_of_wrong`), that come of fewer digits than f32: the numbers
+    are the specified ones, or, where a rounded number decides (floor, a comparison), it is one of a narrow type, or,
+    where algebra does not follow or is not sure, the text is the program's but for float types (`fewer_digits`)."""
     lost = exact.verdict in ("not followed", "unconfirmed") and bool(narrowed(kernel))
-    narrow = lost and (exact.doubtful or fewer_digits(program.source, text))
-    return (exact.verdict == "equal" or narrow) and within_derived_bounds(program, kernel, sizes, given, results)
+    return exact.verdict == "equal" or (lost and (exact.doubtful or fewer_digits(program.source, text)))
 
 
 def within_derived_bounds(

@@ -32,7 +32,6 @@ from argus.check.executed.premises import outside
 from argus.check.explain.value_witness import launch_of
 from argus.check.report import Counterexample, Report
 from argus.check.rounding import ErrorBound, rounding
-from argus.compile import compile_kernel
 from argus.device.simulated import JitDevice
 from argus.ir.interp import extents
 from argus.ir.kernel import Kernel
@@ -43,6 +42,7 @@ from argus.lang.reader import read
 from argus.spec import Bounded, ResultSpec, evaluate
 from argus.spec.compare import compare
 from argus.tasks.inputs import in_memory
+from bench.verdict_fuzz.compiled_once import compiled_once
 from bench.verdict_fuzz.exact import largest
 from bench.verdict_fuzz.kept_truth import kept_truth, object_of
 from bench.verdict_fuzz.program import Arrays, Generated
@@ -188,7 +188,7 @@ def another_value(made: Scheduled, shown: Counterexample) -> bool:
     if outside(kernel, launch):
         return False
     memory = in_memory(kernel, launch.sizes, given)
-    JitDevice().launch(kernel, compile_kernel(made).object, dict(launch.sizes), memory, symbols)
+    JitDevice().launch(kernel, compiled_once(made), dict(launch.sizes), memory, symbols)
     derived, names = rounding(kernel), {**launch.sizes, **symbols}
     for spec in kernel.computes.results if kernel.computes is not None else ():
         got = np.asarray(memory[spec.result])

@@ -24,8 +24,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from argus.compile import CompileError, compile_kernel
+from argus.compile import CompileError
 from argus.ir.stages import Scheduled
+from bench.verdict_fuzz.compiled_once import compiled_once
 from bench.verdict_fuzz.exact import ExactTruth
 from bench.verdict_fuzz.truth import Truth
 
@@ -52,7 +53,7 @@ def oracle() -> str:
 def object_of(made: Scheduled) -> str:
     """The digest of a kernel's object, or the code of the compiler's refusal."""
     try:
-        return sha256(compile_kernel(made).object).hexdigest()[:16]
+        return sha256(compiled_once(made)).hexdigest()[:16]
     except CompileError as error:
         return error.code
 

@@ -108,6 +108,7 @@ def _exact(rows: list[Row], most: int = 20) -> str:
         f"{counts['different']} wrong, {counts['unconfirmed']} different once and not again, "
         f"{counts['not followed']} not followed, {len(looking) - len(asked)} without floats.",
         f"Of {len(wrong)} sources with a value outside the tolerance of f32: "
+        f"{sum(r['exact'] == 'not asked' for r in wrong)} outside of the bound of their types, "
         f"{sum(r['exact'] == 'different' for r in wrong)} different, "
         f"{sum(r['exact'] == 'not followed' for r in wrong)} not followed, {sum(equal.values())} equal "
         f"({sum(r['truth'] == 'rounded' for r in wrong)} within the rounding of their own types)"

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from argus import machine
 from argus.check.executed.premises import outside_with
-from argus.compile import CompileError, compile_kernel
+from argus.compile import CompileError
 from argus.device.guards import LaunchRefused, check_sizes, launch_grid
 from argus.device.launch import scalar_values
 from argus.ir.interp import InterpError, InterpSchedule, extents
@@ -51,7 +51,8 @@ from argus.layout import expr as E
 from argus.layout.expr import ExprError
 from argus.machine.checks import ALL_CHECKS
 from bench.verdict_fuzz.bounded import Real
-from bench.verdict_fuzz.exact import ExactTruth, exact_of, only_rounded
+from bench.verdict_fuzz.compiled_once import compiled_once
+from bench.verdict_fuzz.exact import ExactTruth, exact_of, only_rounded, told_of_wrong
 from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
 from bench.verdict_fuzz.program import Generated, Sizes
 
@@ -161,10 +162,9 @@ def truth_of(
     if not launches:
         return Truth("untested", "no launch is legal")
     try:
-        compiled = compile_kernel(scheduled)
+        code = compiled_once(scheduled)
     except CompileError as error:
         return Truth("refused", error.code)
-    code = compiled.object
     loaded = machine.load(code).kernel(kernel.name)
     tally = Tally()
     rounded: Truth | None = None
@@ -182,8 +182,9 @@ def truth_of(
             what = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
             if found.results is None:
                 return Truth("wrong", what)
-            exact = exact_of(launched, kernel, code, sizes, kind, _seed(kind, sizes))
-            if only_rounded(launched, kernel, sizes, given, found.results, exact, text):
+            seed = _seed(kind, sizes)
+            exact = told_of_wrong(launched, kernel, code, sizes, kind, seed, given, found.results)
+            if only_rounded(launched, kernel, exact, text):
                 rounded = Truth("rounded", what, exact)
                 continue
             smaller = tamed(kernel, sizes, given, launched.scalars)
@@ -203,8 +204,8 @@ def truth_of(
             return MISSTATED
         what = f"{sizes} IR interpreter: {hazard.text}"
         if hazard.results is not None:
-            exact = exact_of(program, kernel, code, sizes, "mixed", WITNESS)
-            if only_rounded(program, kernel, sizes, given, hazard.results, exact, text):
+            exact = told_of_wrong(program, kernel, code, sizes, "mixed", WITNESS, given, hazard.results)
+            if only_rounded(program, kernel, exact, text):
                 rounded = Truth("rounded", what, exact)
                 continue
         return Truth("hazard", what)

@@ -1,4 +1,4 @@
-"""The object of a kernel, compiled once per source: truth, replays of counterexamples and digests ask for the same one."""
+"""The object of a kernel, compiled once per source: truth, replays of counterexamples and digests ask for the same."""
 
 from __future__ import annotations
 

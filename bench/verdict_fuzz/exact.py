@@ -6,8 +6,8 @@
 
 Float comparison has to allow for rounding; here a dropped addend shows however small it is. What it is held against is
 the `computes` of the text, so a mutated specification is noticed too. *different* is said only if a second run, with
-other inputs and other residues, says it again. *exact*: no floats, and comparing results is exact already. *not asked*: a value is
-wrong by more than rounding in the kernel's types explains.
+other inputs and other residues, says it again. *exact*: no floats, and comparing results is exact already. *not asked*:
+a value is wrong by more than rounding in the kernel's types explains.
 
 Rounding is the identity here: a mutant that computes in fewer digits is equal (docs/algebra.md).
 """

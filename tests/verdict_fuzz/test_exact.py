@@ -80,7 +80,7 @@ def test_fewer_digits_are_rounded_not_wrong(tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "one.jsonl").write_text(json.dumps(row) + "\n")
     assert not found_exactly(row)
-    said = "Of 1 sources with a value outside the tolerance of f32: 0 different, 0 not followed, 1 equal (1 within the"
+    said = "0 outside of the bound of their types, 0 different, 0 not followed, 1 equal (1 within the"
     assert f"{said} rounding of their own types): type 1." in table(tmp_path)
 
 

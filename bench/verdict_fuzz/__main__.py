@@ -4,6 +4,8 @@
     python -m bench.verdict_fuzz --sources 20000 --out DIR --ray auto        on a Ray cluster (docs/many_machines.md)
     python -m bench.verdict_fuzz --again 'exp|log' --shard 0/2 --out DIR     sources whose text matches, judged anew
     python -m bench.verdict_fuzz --recheck --shard 0/2 --out DIR             all verdicts of DIR anew (`kept_truth`)
+    python -m bench.verdict_fuzz --sources 20000 --seed 61 --kept --out DIR  truths of the repository where they hold
+    python -m bench.verdict_fuzz --pack DIR                  the truths of DIR become kept ones (`packed_truths`)
     python -m bench.verdict_fuzz --report DIR                the tables over all shards of a folder
     python -m bench.verdict_fuzz --show N [--seed S]         the N-th source, its verdict and its truth
     python -m bench.verdict_fuzz --keep DIR                  minimise what was found and keep it in tests/check/found
@@ -26,6 +28,7 @@ from pathlib import Path
 from argus.cluster import ClusterError, Pool, answers, pool_of
 from bench.verdict_fuzz.judge import judge
 from bench.verdict_fuzz.keep import keep
+from bench.verdict_fuzz.packed_truths import kept, pack
 from bench.verdict_fuzz.report import AGAIN, Row, rows_of, table
 from bench.verdict_fuzz.rows import WORK, died
 from bench.verdict_fuzz.sources import source
@@ -82,6 +85,8 @@ def main() -> int:
     words.add_argument("--resume", action="store_true")
     words.add_argument("--again", metavar="PATTERN", help="of the text; those of DIR that match and are not refuted")
     words.add_argument("--recheck", action="store_true", help="verdicts of DIR anew; truth is kept where it holds")
+    words.add_argument("--kept", action="store_true", help="begin with the truths that are kept (`packed_truths`)")
+    words.add_argument("--pack", type=Path, metavar="DIR", help="keep the truths of a run")
     words.add_argument("--trust", default="", metavar="DIGEST", help="with --recheck: an older oracle (`kept_truth`)")
     words.add_argument("--report", type=Path)
     words.add_argument("--keep", type=Path)
@@ -94,6 +99,10 @@ def main() -> int:
         return 0
     if given.report is not None:
         print(table(given.report))
+        return 0
+    if given.pack is not None:
+        for path in pack(given.pack):
+            print(path)
         return 0
     if given.keep is not None:
         for path in keep(given.keep):
@@ -110,6 +119,8 @@ def main() -> int:
             numbers: Iterable[int] = range(part, given.sources, of)
             if given.again:
                 numbers = matching(given.out, given.seed, given.again, (part, of))
+            if given.kept:
+                before = kept(given.seed)
             if given.recheck:
                 rows = [row for row in rows_of(given.out) if row["seed"] == given.seed]
                 before = {row["n"]: {**row, "trusted": row.get("oracle") == given.trust} for row in rows}

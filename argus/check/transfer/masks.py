@@ -221,8 +221,8 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
             held = at_own_coordinates(chosen.expr, parts[here], offset[here], rests)
             conditions = [held] if held is not None else _each_condition(chosen.expr, parts[here])
-            made = [_chosen(tables, record, held, values) for held in conditions]
-            record_of[here] = made[0] if len(made) == 1 else made
+            by = {held: _chosen(tables, record, held, values) for held in dict.fromkeys(conditions)}
+            record_of[here] = by[conditions[0]] if len(conditions) == 1 else [by[held] for held in conditions]
             offset[here & (tables.rests_of(record_of) == ABSENT).all(axis=-1)] = 0
             continue
         if tables.hints.places:

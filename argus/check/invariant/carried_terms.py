@@ -5,7 +5,7 @@ the own coordinates on `axes` and of the iterations around, defined as what the 
 definition; what has to be shown is what it says besides:
 
     it is one function of these coordinates     at first and after every iteration the slot has one term, over no other
-    `top`: an attained maximum                  at first a floor or such a maximum, later such a maximum
+    `top`: an attained maximum of finite ones   at first a floor or such a maximum, later such a maximum
     `positive`                                  at first and later 2**something, times positive numbers
     never -inf                                  at first a number, later a maximum with it or a number among its values
     settled: not -inf from the second on        what the first iteration leaves is not; later maxima include the name
@@ -25,13 +25,15 @@ from argus.check.domain.tags import Case, Tags, each_record
 from argus.check.invariant.loop_shape import LoopShape
 from argus.check.terms.atoms import ONE, UNKNOWN, Apply, Atom, Carried, Reduce
 from argus.check.terms.elementwise_terms import FLOOR, attained, extreme
+from argus.check.terms.finite_extremes import NOTHING_KNOWN, Finiteness
 from argus.check.terms.normal_form import Terms
 
 
 def attained_term(terms: Terms, term: int) -> bool:
-    """A maximum that is one of the values it is taken over."""
+    """A maximum that is one of the values it is taken over, all of them finite but at poles."""
     atom = terms.as_atom(term)
-    return atom is not None and extreme(atom) and attained(terms, atom)
+    attains = atom is not None and extreme(atom) and attained(terms, atom)
+    return attains and Finiteness(terms, NOTHING_KNOWN, poles=True).not_high(term)
 
 
 def is_floor(terms: Terms, term: int) -> bool:

@@ -12,7 +12,8 @@ no division by zero on the way. So no step may make a term more defined than the
 
 Premises of every proof: inputs are finite, and nothing overflows. Under them a term is *total* that is made of inputs
 by functions defined everywhere. A maximum is, unless masks by -inf may leave nothing of it (`leaves_something`). In an
-exponent it counts as finite, *shown*: whoever put it there has asked (`elementwise_terms`).
+exponent it counts as finite, *shown*: whoever put it there has asked (`elementwise_terms.exponential`), of maxima in
+maxima too.
 
 Two ways to multiply and add: `multiply` and `add` (`normal_form`) are those of registers. The *formal* ones cancel
 freely: of specifications, whose value is compared only where they are defined, and of guesses.
@@ -78,21 +79,24 @@ class DefinedTerms(IntegerTerms):
 
     def __init__(self) -> None:
         super().__init__()
-        self._total: dict[tuple[int, bool], bool] = {}
+        self._total: dict[tuple[int, bool, bool], bool] = {}
 
-    def total(self, term: int, shown: bool = False) -> bool:
-        """Finite for all finite inputs. `shown`: its maxima are known to be, as those of exponents."""
+    def total(self, term: int, shown: bool = False, infinite: bool = False) -> bool:
+        """Finite for all finite inputs. `shown`: its maxima are known to be, as those of exponents; `infinite`: numbers
+        that are written or masked as infinite do not count, poles do."""
         if term == UNKNOWN:
             return False
-        key = term, shown
+        key = term, shown, infinite
         if key not in self._total:
             self._total[key] = all(
-                isfinite(c) and self.total(exponent, True) and all(self.total_factor(f, shown) for f in factors)
+                (infinite or isfinite(c))
+                and self.total(exponent, True, infinite)
+                and all(self.total_factor(f, shown, infinite) for f in factors)
                 for (factors, exponent), c in self[term]
             )
         return self._total[key]
 
-    def total_factor(self, factor: tuple[int, int], shown: bool = False) -> bool:
+    def total_factor(self, factor: tuple[int, int], shown: bool = False, infinite: bool = False) -> bool:
         atom, twice = self.atoms[factor[0]], factor[1]
         if twice < 0 and not self.positive_atom(atom):
             return False
@@ -102,37 +106,43 @@ class DefinedTerms(IntegerTerms):
             case Leaf() | Number() | Coordinate():
                 return True
             case Carried(kind=kind):
-                return kind == "positive" or (kind == "top" and shown)
+                return kind == "positive" or (kind == "top" and (shown or infinite))
             case Apply(fn="select", args=args):
-                return all(self.total(arg, shown) for arg in args[1:])
+                return all(self.total(arg, shown, infinite) for arg in args[1:])
             case Apply(fn="max" | "min" as fn, args=args):
-                left = [arg for arg in args if not self.total(arg, shown)]
+                left = [arg for arg in args if not self.total(arg, shown, infinite)]
                 return len(left) < len(args) and all(self._extreme_of_nothing(fn, arg) for arg in left)
             case Apply(fn=fn, args=args):
-                return defined_everywhere(fn) and all(self.total(arg, shown) for arg in args)
+                return defined_everywhere(fn) and all(self.total(arg, shown, infinite) for arg in args)
             case Power(base=base):
-                return self.total(base, shown)
+                return self.total(base, shown, infinite)
             case Where(yes=yes, no=no):
-                return self.total(yes, shown) and self.total(no, shown)
+                return self.total(yes, shown, infinite) and self.total(no, shown, infinite)
             case Reduce(op="sum", body=body):
-                return self.total(body, shown)
-            case Reduce(op=op, axis=axis, body=body, footprint=items, domain=domain):
-                inner = self.as_atom(body)
-                masked = isinstance(inner, Where) and self.value(inner.no) == NEUTRAL[op]
-                masks = [inner.condition] if isinstance(inner, Where) and masked else []
-                defined = self.total(inner.yes if isinstance(inner, Where) and masked else body, shown)
-                return defined and (shown or leaves_something(masks, axis, items, domain))
+                return self.total(body, shown, infinite)
+            case Reduce(axis=axis, footprint=items, domain=domain) as reduced:
+                body, masks = self.taken(reduced)
+                sure = shown or infinite or leaves_something(masks, axis, items, domain)
+                return sure and self.total(body, shown, infinite)
             case _:
                 assert_never(atom)
+
+    def taken(self, reduced: Reduce) -> tuple[int, list[Expr]]:
+        """What goes into an extreme where its mask, by the number that counts for nothing, leaves it, and the mask."""
+        inner = self.as_atom(reduced.body)
+        if isinstance(inner, Where) and self.value(inner.no) == NEUTRAL[reduced.op]:
+            return inner.yes, [inner.condition]
+        return reduced.body, []
 
     def _extreme_of_nothing(self, fn: str, term: int) -> bool:
         """At worst a maximum of nothing, which another maximum passes over."""
         atom = self.as_atom(term)
-        return isinstance(atom, Reduce) and atom.op == fn and self.total(term, shown=True)
+        return isinstance(atom, Reduce) and atom.op == fn and self.total(self.taken(atom)[0])
 
     def may_be_infinite(self, mono: Mono) -> bool:
-        """A factor is a maximum that masks may leave without any value: -inf, and no pole is on the way."""
-        return any(not self.total_factor(f) and self.total_factor(f, shown=True) for f in mono[0])
+        """A factor is a number that is written as infinite, or a maximum that masks may leave without any value: -inf,
+        and no pole is on the way."""
+        return any(not self.total_factor(f) and self.total_factor(f, infinite=True) for f in mono[0])
 
     # -- signs -----------------------------------------------------------------------------------------------------
 

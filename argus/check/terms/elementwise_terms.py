@@ -6,9 +6,9 @@ own coordinates move in the same way it is a condition on these coordinates:
     where(lane*4 + e - N < 0, x[m, n = lane*4 + e], -inf)      ->      x where @n < N, else -inf
 
 2**(a - T) may be split into 2**a · 2**-T only where nothing can overflow or vanish on the way: T must be a maximum over
-things that include a, attained by one of them, and finite. Otherwise it stays one opaque function, and cancels with
-nothing. So a softmax whose maximum misses elements, or lags behind by an iteration, does not become equal to the
-specification.
+things that include a, attained by one of them, and finite, as must be the maxima that a is made of (`finite_extremes`).
+Otherwise it stays one opaque function, and cancels with nothing. So a softmax whose maximum misses elements, or lags
+behind by an iteration, does not become equal to the specification.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from argus.check.domain.reduction_footprint import (
 )
 from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.conditions import one_way
+from argus.check.terms.finite_extremes import Finiteness, KnownThere
 from argus.check.terms.integer_terms import LEAST_BITS
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
@@ -193,6 +194,12 @@ class Standing:
     never: frozenset[tuple[int, int]] = frozenset()
     settled: frozenset[tuple[int, int]] = frozenset()
 
+    @property
+    def known(self) -> KnownThere:
+        """What is known of these elements, in terms of their own coordinates."""
+        here = {own(axis): at for axis, at in self.coordinates.items()}
+        return KnownThere(lambda goal: self.holds((), goal.subst(here)), self.never, self.settled, self.first)
+
 
 def exponential(terms: Terms, x: int, standing: Standing) -> int:
     """2**x, taken apart if that is harmless."""
@@ -211,7 +218,9 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
             continue
         rest = terms.quotient(terms.add(x, terms.negative(whole), formal=True), factor)
         large = _dominates(terms, atom, rest, standing) or _lags(terms, atom, rest, factor, standing)
-        if attained(terms, atom) and large and not_minus_infinity(terms, atom, standing):
+        low = attained(terms, atom) and large and not_minus_infinity(terms, atom, standing)
+        sure = Finiteness(terms, standing.known, poles=True)
+        if low and sure.not_high(terms.atom(atom)) and sure.not_high(rest):
             return terms.exp2(x)
     return terms.apply("exp2", (x,))
 
@@ -341,6 +350,10 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)
         if isinstance(atom, Carried) or arg == UNKNOWN:
+            continue
+        if _choice(atom) is not None:
+            if atom is not None and not_minus_infinity(terms, atom, standing):
+                return True
             continue
         if not isinstance(atom, Reduce) or atom.op != "max":
             value = terms.value(arg)

@@ -34,7 +34,7 @@ from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.conditions import one_way
 from argus.check.terms.definedness import NOTHING_TIMES
 from argus.check.terms.elementwise_terms import Standing, exponential
-from argus.check.terms.finite_extremes import KnownThere, conjuncts, ends, finite
+from argus.check.terms.finite_extremes import Finiteness, KnownThere, conjuncts, ends
 from argus.check.terms.normal_form import Terms
 from argus.check.terms.padding import Padding
 from argus.check.terms.placed_terms import in_steps, progression
@@ -135,7 +135,8 @@ class Judge:
             inner = self._passes(atom.args[0], facts, stage)
             flow = self.flow
             known = KnownThere(lambda goal: self._holds(facts, goal), flow.never, flow.settled, flow.first)
-            return ZERO if finite(self.terms, inner, known) else self.terms.apply(NOTHING_TIMES, (inner,))
+            sure = Finiteness(self.terms, known).finite(inner)
+            return ZERO if sure else self.terms.apply(NOTHING_TIMES, (inner,))
         if isinstance(atom, Apply) and atom.fn == "exp2":
             return self._exponential(self._passes(atom.args[0], facts, stage), facts)
         return None

@@ -5,13 +5,15 @@
     x.to(f32) > y.to(f32)         of i32 that differ above 2^24 false: x is not their maximum
     x.to(f32) * y.to(f32) > z     of i16: the product has more digits than f32
     floor(x * y)                  of bf16: the product is rounded to bf16
+    mfma(a, b, c) > 4096          of f32 factors that an xf32 instruction reads with 11 digits
 
 Proofs do not look at rounding (docs/rounding.md bounds it), which is right for what depends on a number steadily and
 wrong for what jumps. So what a jump at a narrowed number is worth is not known. A maximum or minimum of the narrowed
 numbers themselves is steady, however it is written: `where(b > 0, b, 0)` of `b = x.to(bf16)`.
 
-What is narrowed is found in the text: from conversions, from arithmetic in types narrower than f32, and from arithmetic
-on whole numbers as floats, through operands, loops, branches and memory; it may be too much. What it does not cover:
+What is narrowed is found in the text: from conversions, from arithmetic in types narrower than f32, from matrix
+instructions that read fewer digits than their operands have, and from arithmetic on whole numbers as floats, through
+operands, loops, branches and memory; it may be too much. What it does not cover:
 rounding of arithmetic in f32 and f64 on floats that were loaded, which may turn a test near its edge as well; that is a
 note of the rounding walk.
 """
@@ -24,6 +26,7 @@ from typing import assert_never
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Tags, each_record
 from argus.check.terms.atoms import UNKNOWN, Apply
+from argus.gfx942.mfma import mfma
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
@@ -56,6 +59,8 @@ class NarrowedValues:
                 most = MANY if _float(value) else value.dtype.bits
                 self.bits[value] = min(most, self._read(op))
             computed |= {value for value in op.results if self._arithmetic(op) and _float(value)}
+            if self._reads_fewer_digits(op):
+                self.narrowed |= set(op.results)
         whole = _reached(every, self.whole)
         for value in computed:
             rounds = self.bits[value] > FORMATS[value.dtype.name].digits
@@ -101,6 +106,14 @@ class NarrowedValues:
                 return False
             case _:
                 assert_never(op)
+
+    def _reads_fewer_digits(self, op: ops.Op) -> bool:
+        """A matrix instruction whose format of factors has fewer digits than the factors may have."""
+        if op.matrix_instruction is None:
+            return False
+        row = mfma(op.matrix_instruction)
+        read = ((row.a, op.operands[0]), (row.b, op.operands[1]))
+        return any(_float(v) and min(self._bits(v), _digits(v.dtype.name)) > _digits(name) for name, v in read)
 
     def _bits(self, value: Value) -> int:
         return self.bits.get(value, MANY if _float(value) else value.dtype.bits)
@@ -157,6 +170,10 @@ def _without_terms(tags: Tags, tables: Tables, steady: bool) -> Tags:
         return record if isinstance(atom, Apply) and atom.fn in ("max", "min") else replace(record, term=UNKNOWN)
 
     return tags.each(lambda case: each_record(tables, case, kept))
+
+
+def _digits(name: str) -> int:
+    return FORMATS[name].digits
 
 
 def _float(value: Value) -> bool:

@@ -171,3 +171,71 @@ def test_the_maximum_of_a_piece_without_elements_is_not_finite(name: str, tmp_pa
     file = tmp_path / "kernel.py"
     file.write_text(HEAD + EMPTY_PIECES[name])
     assert check(scheduled(read(str(file)))).status != "proved"
+
+
+INNER = "ag.where(x.n < {}, x, -inf).max('n')"
+OUTER = "ag.where(x.n < N, {}, -inf).max('n')"
+BY_DATA = "ag.where(d > 1000.0, -inf, {})"
+INFINITE_AFTER_ALL = {
+    "a number that data makes infinite": f"d + ({BY_DATA.format('d')} - {BY_DATA.format('d')})",
+    "nothing times it": f"d + 0.0 * {BY_DATA.format('t')}",
+    "taken away and added": f"(d - {BY_DATA.format('d')}) + {BY_DATA.format('d')}",
+    "a minimum with it": "d + 0.0 * ag.min(d, -inf)",
+    "in a maximum": f"d + 0.0 * {OUTER.format('x - ' + INNER.format('N // 2'))}",
+    "in a maximum, by a looked-up length": f"d + 0.0 * {OUTER.format('x - t')}",
+    "in a maximum, as a factor": f"d + 0.0 * {OUTER.format('x * t')}",
+    "in a maximum of two": f"d + 0.0 * ag.max(d, {OUTER.format('x - t')})",
+    "in a minimum": "d + 0.0 * ag.where(x.n < N, x + t, inf).min('n')",
+}
+
+
+@pytest.mark.parametrize("name", INFINITE_AFTER_ALL)
+def test_what_may_be_infinite_does_not_vanish(name: str, tmp_path: Path) -> None:
+    assert report(tmp_path, ("D[m]", INFINITE_AFTER_ALL[name])).status != "proved"
+
+
+FINITE = {
+    "in a maximum, of the whole row": f"d + 0.0 * {OUTER.format('x - ' + INNER.format('N'))}",
+    "in a maximum of two, of the whole row": f"d + 0.0 * ag.max(d, {OUTER.format('x - ' + INNER.format('N'))})",
+    "chosen by data": "d + 0.0 * ag.where(d > 1000.0, " + INNER.format("N") + ", d)",
+}
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_maxima_of_something_vanish(name: str, tmp_path: Path) -> None:
+    found = report(tmp_path, ("D[m]", FINITE[name]))
+    assert found.status == "proved", found.render()
+
+
+SOFTMAX = """import argus as ag
+from argus import f32, inf
+
+ROW = ag.Owner(lane=64, e=4, n="lane*4 + e")
+
+
+@ag.kernel(
+    threads=64, requires="M >= 200000 and N >= 1 and N <= 256", example=dict(M=200000, N=50),
+    computes="Y[m, n] = exp(X[m, n]) / sum(exp(X[m, k]), k)",
+)
+def rows(X: ag.In["M N", f32], Y: ag.Out["M N", f32]):
+    m = ag.grid(M)
+    x = X[m].load(ROW, width=4, guard="shape")
+    u = ag.where(x.n < {range}, x, {nothing}).{extreme}("n")
+    z = ag.where(x.n < N, x - u, -inf)
+    p = ag.exp(z - z.max("n"))
+    Y[m].store(p / p.sum("n"), width=4, guard="shape")
+"""
+
+
+@pytest.mark.parametrize(
+    ("range_", "extreme", "status"),
+    [("N", "max", "proved"), ("N // 2", "max", "unknown"), ("N // 2", "min", "unknown")],
+)
+def test_a_softmax_of_what_an_empty_extreme_was_taken_from(
+    range_: str, extreme: str, status: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "kernel.py"
+    nothing = "-inf" if extreme == "max" else "inf"
+    file.write_text(SOFTMAX.format(range=range_, extreme=extreme, nothing=nothing))
+    found = check(scheduled(read(str(file))))
+    assert found.status == status, found.render()

@@ -148,3 +148,39 @@ def dtype_of(name: str) -> np.dtype[np.generic]:
 def test_maxima_of_rounded_numbers_and_exact_ones_are_proved(name: str, tmp_path: Path) -> None:
     report = check(scheduled(kernel(tmp_path, *RIGHT[name])))
     assert value(report) == "proved", report.render()
+
+
+PRODUCT = """
+import argus as ag
+from argus import f32
+from argus.gfx942 import mfma_32x32x{k} as MMA
+FA, FB, ACC = MMA.operand(row="m", k="k"), MMA.operand(row="n", k="k"), MMA.acc(row="m", col="n")
+@ag.kernel(threads=64, requires="M * N * K >= 1", computes="C[m, n] = {spec}", example=dict(M=4, N=4, K=9))
+def k(A: ag.In["M K", f32], B: ag.In["N K", f32], C: ag.Out["M N", f32]):
+    bm, bn = ag.grid(ag.cdiv(M, 32), ag.cdiv(N, 32))
+    acc = ag.zeros(ACC, f32)
+    for i in ag.range(ag.cdiv(K, {step})):
+        a = A[32 * bm, {step} * i].load(FA, width=4, guard="shape")
+        b = B[32 * bn, {step} * i].load(FB, width=4, guard="shape")
+        acc = ag.mfma(a, b, acc)
+    C[32 * bm, 32 * bn].store({result}, width=4, guard="shape")
+"""
+SUM = "sum(A[m, k] * B[n, k], k)"
+JUMPS_OF_PRODUCTS = {
+    "a test": (f"where({SUM} > 4096, 1, 0)", "ag.where(acc > 4096.0, acc * 0.0 + 1.0, 0.0)"),
+    "floor": (f"floor({SUM})", "ag.floor(acc)"),
+}
+
+
+@pytest.mark.parametrize("name", JUMPS_OF_PRODUCTS)
+@pytest.mark.parametrize(("k", "step", "proved"), [("2_f32", 2, True), ("4_xf32", 4, False)])
+def test_jumps_at_products_of_rounded_factors(name: str, k: str, step: int, proved: bool, tmp_path: Path) -> None:
+    """4097 is read as 4096 by an xf32 instruction, and as it is by one of f32."""
+    spec, result = JUMPS_OF_PRODUCTS[name]
+    (tmp_path / "k.py").write_text(PRODUCT.format(k=k, step=step, spec=spec, result=result))
+    assert (value(check(scheduled(read(tmp_path / "k.py")))) == "proved") is proved
+
+
+def test_the_product_itself_is_steady(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(PRODUCT.format(k="4_xf32", step=4, spec=SUM, result="acc"))
+    assert value(check(scheduled(read(tmp_path / "k.py")))) == "proved"

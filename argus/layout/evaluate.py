@@ -13,7 +13,7 @@ What it cannot do: variables' declared bounds are not enforced here; the caller 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, Mapping
 from functools import reduce
 from typing import Any
 
@@ -56,8 +56,23 @@ def evaluate(
 ) -> Any:
     """The value of `e`: an int when every input is one, else an int64 array."""
     values: dict[Expr, Value] = {}
-    ranges: dict[Expr, Interval] = {}
+    _fill(e, env, functions, values, {})
+    return _finish(values[e], e)
+
+
+def _fill(
+    e: Expr,
+    env: Mapping[str, int | NDArray[Any]],
+    functions: Mapping[str, Callable[..., Any]] | None,
+    values: dict[Expr, Value],
+    ranges: dict[Expr, Interval],
+) -> list[Expr]:
+    """Values and ranges of every node below `e` that has none yet; these nodes."""
+    new: list[Expr] = []
     for node in postorder(e):
+        if node in values:
+            continue
+        new.append(node)
         if node.op == "const":
             values[node], ranges[node] = node.value, (node.value, node.value)
         elif node.op == "var":
@@ -83,7 +98,59 @@ def evaluate(
             value = values[node] = _step(node, args, bounds)
             if isinstance(value, np.ndarray) and value.dtype == object:
                 ranges[node] = _range(value)
-    return _finish(values[e], e)
+    return new
+
+
+class Environment:
+    """Names whose values change one by one. What an expression is worth is computed once, until a name that it depends
+    on changes: an iteration of a loop computes what depends on its counter.
+
+        here = Environment({"lane": np.arange(64)})
+        here["i"] = 3
+        here.evaluate(E.var("lane") * 4 + E.var("i"))       an array that must not be written to
+    """
+
+    def __init__(self, names: Mapping[str, int | NDArray[Any]]) -> None:
+        self._names = dict(names)
+        self._values: dict[Expr, Value] = {}
+        self._ranges: dict[Expr, Interval] = {}
+        self._depend: dict[str, set[Expr]] = {}
+        """Nodes that depend on names that were set after the others."""
+
+    def __getitem__(self, name: str) -> int | NDArray[Any]:
+        return self._names[name]
+
+    def __setitem__(self, name: str, value: int | NDArray[Any]) -> None:
+        self._forget(name)
+        self._names[name] = value
+
+    def remove(self, name: str) -> None:
+        self._forget(name)
+        self._names.pop(name, None)
+
+    def items(self) -> ItemsView[str, int | NDArray[Any]]:
+        return self._names.items()
+
+    def evaluate(self, e: Expr) -> Any:
+        """As `evaluate`, in this environment."""
+        try:
+            new = _fill(e, self._names, None, self._values, self._ranges)
+        except ExprError:
+            self._values.clear()  # what was begun has no owner
+            raise
+        for node in new if self._depend else ():
+            for variable in node.free():
+                if variable.name in self._depend:
+                    self._depend[variable.name].add(node)
+        return _finish(self._values[e], e)
+
+    def _forget(self, name: str) -> None:
+        if name in self._depend:
+            for node in self._depend[name]:
+                self._values.pop(node, None)
+        elif name in self._names:
+            self._values.clear()
+        self._depend[name] = set()
 
 
 def _checked(value: Any, node: Expr) -> Value:

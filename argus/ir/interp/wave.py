@@ -23,7 +23,7 @@ from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy
 from argus.ir.kernel import LANE
 from argus.ir.ops import Counter, Op, Tensor
 from argus.ir.types import Value
-from argus.layout import expr as E
+from argus.layout.evaluate import Environment
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class InterpWave:
         self.queues = WaitCounters()
         self.file: dict[Value, Register] = {}
         self.loops: dict[str, int] = {}
-        self.env: dict[str, Any] = {**group.env, "wave": number, LANE.name: np.arange(LANES, dtype=np.int64)}
+        self.env = Environment({**group.env, "wave": number, LANE.name: np.arange(LANES, dtype=np.int64)})
         self.accesses = Accesses(self)
         for scalar in group.kernel.scalars:
             given = np.full((LANES, scalar.value.count), group.scalars[scalar.name], dtype=numpy_dtype(scalar.dtype))
@@ -100,7 +100,7 @@ class InterpWave:
 
     def lanes(self, e: Expr) -> NDArray[np.int64]:
         try:
-            return np.broadcast_to(np.asarray(E.evaluate(e, self.env), dtype=np.int64), (LANES,))
+            return np.broadcast_to(np.asarray(self.env.evaluate(e), dtype=np.int64), (LANES,))
         except OverflowError:
             raise InterpError(f"`{e}` is a number of more than 64 bits") from None
 
@@ -233,7 +233,7 @@ class InterpWave:
             yield from self.execute(op.body, active)
             carried = [self.file[v] for v in op.yields]
         self.loops.pop(op.var.name, None)
-        self.env.pop(op.var.name, None)
+        self.env.remove(op.var.name)
         self.file.update(zip(op.outs, carried, strict=True))
 
     def branch(self, op: ops.If, active: Mask) -> Iterator[Pause]:

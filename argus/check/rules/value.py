@@ -17,8 +17,9 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ from argus.ir.ops import Access
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
+T = TypeVar("T")
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 DIFFERENT = "what is stored is another formula than the specification's"
 UPDATES = "what several updates of one element add up to is not followed"
@@ -157,7 +159,7 @@ class Valued(Rule):
             if stored_outside(self.flow, access, found):
                 continue
             case = brought_to_store(self.flow.tables, self.spec, found, aim.case)
-            for number in distinct(case.record[active]):
+            for number in ends_first(distinct(case.record[active])):
                 why = self._compare(goal, place, case, int(number), active)
                 if why:
                     return why
@@ -208,11 +210,14 @@ class Valued(Rule):
                 continue
             facts = (*self.flow.everywhere_facts, *place.facts, case.guard, kept)
             ways = (together(tables, case, aim.case, axes, active) for together in (alike_scans, alike))
-            if any(all(self._agree(elements, facts) for elements in found) for found in ways if found is not None):
+            if any(self._all_agree(list(found), facts) for found in ways if found is not None):
                 continue
-            if not all(self._agree(elements, facts) for elements in each(tables, case, aim.case, axes, active)):
+            if not self._all_agree(list(each(tables, case, aim.case, axes, active)), facts):
                 return False
         return True
+
+    def _all_agree(self, found: Sequence[StoredElements], facts: Facts) -> bool:
+        return all(self._agree(elements, facts) for elements in ends_first(found))
 
     def _agree(self, elements: StoredElements, facts: Facts) -> bool:
         assert self.spec is not None
@@ -297,6 +302,17 @@ class Valued(Rule):
         if self.spec.update in ("max", "min"):
             return terms.wrapped(dtype.name, term) in goals
         return any(terms.congruent(term, goal, dtype.bits) for goal in goals)
+
+
+def ends_first(found: Sequence[T]) -> Iterator[T]:
+    """The last, the first, and so on towards the middle: mistakes of single lanes are mostly those of the last or the
+    first, and all others need not be compared then."""
+    low, high = 0, len(found) - 1
+    while low <= high:
+        yield found[high]
+        if low < high:
+            yield found[low]
+        low, high = low + 1, high - 1
 
 
 def _overwritten(kernel: Kernel) -> bool:

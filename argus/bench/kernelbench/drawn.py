@@ -9,6 +9,7 @@ let wrong kernels pass:
     structured      about normal; every row has an offset of 0, 4 or -4; a tenth are zeros; a twentieth are the row's
                     largest number, several times
     positive        the same, above 1/4: for logarithms, roots and divisors
+    whole           -2 to 1, two fifths of them zeros: sums of these are exact (`exact_sums`)
     near one        1 + a hundredth of a normal number, of both signs, seldom zero: long products stay in range
 """
 
@@ -24,7 +25,7 @@ import numpy.typing as npt
 Places = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
-DrawKind = Literal["structured", "positive", "near one"]
+DrawKind = Literal["structured", "positive", "whole", "near one"]
 
 GOLDEN = 0x9E3779B97F4A7C15
 OFFSETS = np.array([0.0, 4.0, -4.0])
@@ -32,6 +33,8 @@ TOP = 2.5
 """The largest number of a row, before its offset; what is larger is cut to it."""
 ZEROS, TOPS = 26, 26 + 13
 """Of 256 elements: the first are zeros, those up to the second the row's largest number."""
+WHOLE = np.array([-2.0, -1.0, 0.0, 0.0, 1.0])
+LARGEST_WHOLE = 2
 SPREAD = 65536 * (4 / 12) ** 0.5
 """Standard deviation of the sum of four numbers of 16 bits."""
 
@@ -48,6 +51,8 @@ class DrawnBuffer:
     def real(self, places: Places) -> Reals:
         """Numbers of the kind."""
         hashes = self._hashes(places, 0)
+        if self.kind == "whole":
+            return WHOLE[(hashes % np.uint64(len(WHOLE))).astype(np.int64)]
         normal = _normal(hashes)
         chosen = (hashes * np.uint64(0xD1342543DE82EF95)) >> np.uint64(56)
         if self.kind == "near one":

@@ -21,7 +21,7 @@ from argus.ir.types import DTYPES
 from argus.layout.expr import ExprError
 from argus.machine.jit.errors import JitError
 from argus.plan.plan import Plan
-from argus.spec import ResultSpec, SpecError
+from argus.spec import SpecError
 from argus.spec.tree import IndexReduction
 from argus.spec.walk import walk
 
@@ -80,12 +80,17 @@ def alike(plan: Plan, number: int) -> Hashable:
 def sampled(plan: Plan, number: int, seed: int = 0) -> LaunchSample:
     """Look at some workgroups of a launch, with inputs for which its specification has values."""
     ready = TrialKernel.of(plan.launches[number])
-    first: DrawKind = "near one" if any(map(_multiplies, ready.results)) else "structured"
     try:
-        return LaunchTrial(plan, number, ready, seed, first).run()
+        return LaunchTrial(plan, number, ready, seed, _first_kind(plan, number, ready)).run()
     except Undefined:
         return LaunchTrial(plan, number, ready, seed, "positive").run()
 
 
-def _multiplies(result: ResultSpec) -> bool:
-    return any(isinstance(node, IndexReduction) and node.kind == "prod" for node in walk(result.expression))
+def _first_kind(plan: Plan, number: int, ready: TrialKernel) -> DrawKind:
+    """Whole numbers where they make every result exact, numbers near one for products along an axis."""
+    launch = plan.launches[number]
+    if ready.exact({name: view.shape for name, view in launch.arguments.items()}, launch.sizes):
+        return "whole"
+    nodes = [node for result in ready.results for node in walk(result.expression)]
+    products = any(isinstance(node, IndexReduction) and node.kind == "prod" for node in nodes)
+    return "near one" if products else "structured"

@@ -5,7 +5,8 @@
 The workgroups are chosen first (`stores`). The windows of the inputs that their elements depend on are drawn
 (`argus.spec.windows`, `contents`) and put into device memory that holds nothing else (`sparse_launch`); then the code
 object executes just these workgroups. What they write is compared with the specification there, within the bound that
-is derived of the kernel's arithmetic, or that of f32 (`argus.check.rounding`); nothing beside it may change.
+is derived of the kernel's arithmetic, or that of f32 (`argus.check.rounding`); nothing beside it may change. Inputs of
+whole numbers that make a sum exact (`exact_sums`) leave it the rounding of its own type alone.
 
 Where a box of elements would cost more than `WINDOW` drawn elements or `WORK` terms, a part of it is compared: half of
 its longest axis, and half of that. What it cannot do: atomics, and stores that data address (`NotSampled`).
@@ -23,13 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.bench.kernelbench.contents import contents_of
-from argus.bench.kernelbench.drawn import DrawKind
+from argus.bench.kernelbench.drawn import LARGEST_WHOLE, DrawKind
+from argus.bench.kernelbench.exact_sums import exactly_summed
 from argus.bench.kernelbench.sparse_launch import GRANULE, ONES, BufferSpan, SparseLaunch
 from argus.bench.kernelbench.stores import NotSampled, store_sites, workgroups, written
 from argus.check.rounding import ErrorBound, rounding
 from argus.check.rounding.derived_comparison import EXACT, telling
+from argus.check.rounding.narrowing import narrowed
 from argus.compile.cache import compile_cached
-from argus.device.guards import LaunchRefused, buffer_elements, check_sizes
+from argus.device.guards import LaunchRefused, buffer_elements, check_sizes, numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.machine.errors import MachineError
 from argus.machine.jit.errors import JitError
@@ -38,7 +41,7 @@ from argus.plan.plan import Plan, PlannedLaunch
 from argus.plan.views import View
 from argus.spec import Bounded, ResultSpec, evaluate
 from argus.spec.boxes import Box, boxes
-from argus.spec.compare import ElementComparison, compare
+from argus.spec.compare import ElementComparison, compare, half_ulp
 from argus.spec.errors import SpecTooLarge
 from argus.spec.extents import reduction_extent
 from argus.spec.tree import IndexReduction, SpecNode
@@ -102,6 +105,12 @@ class TrialKernel:
         assert self.kernel.computes is not None
         return self.kernel.computes.results
 
+    def exact(self, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, float]) -> bool:
+        """Whether inputs of small whole numbers make all results exact but for the rounding of their own type."""
+        if narrowed(self.kernel):
+            return False
+        return all(exactly_summed(result, shapes, symbols, LARGEST_WHOLE) for result in self.results)
+
 
 @dataclass
 class ExpectedBox:
@@ -117,7 +126,7 @@ class LaunchTrial:
     """One launch with inputs of one kind."""
 
     def __init__(self, plan: Plan, number: int, ready: TrialKernel, seed: int, kind: DrawKind) -> None:
-        self.launch, self.ready, self.seed = plan.launches[number], ready, seed
+        self.launch, self.ready, self.seed, self.kind = plan.launches[number], ready, seed, kind
         kernel, sizes, views = ready.kernel, self.launch.sizes, self.launch.arguments
         try:
             check_sizes(kernel, sizes)
@@ -250,6 +259,9 @@ class LaunchTrial:
         self, part: CutSpec, arrays: Mapping[str, Array], positions: Mapping[str, Places], want: Bounded
     ) -> npt.NDArray[np.float64] | None:
         """The derived bound of the whole error; infinite where it tells nothing."""
+        if self.kind == "whole":
+            dtype = next(t.dtype for t in self.ready.kernel.tensors if t.name == part.spec.result)
+            return half_ulp(numpy_dtype(dtype), np.abs(want.value))
         bound = self.ready.bounds.get(part.spec.result)
         if bound is None or want.residue is not None:
             return None

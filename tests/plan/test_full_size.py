@@ -186,8 +186,9 @@ def test_workgroups_write_every_element_once(name: str) -> None:
         sites = store_sites(kernel)
         shapes = tensor_shapes(kernel, launch.sizes)
         counts = {tensor: np.zeros(shapes[tensor], np.int64) for tensor in launch.writes}
-        for group in range(int(np.prod(launch_grid(kernel, launch.sizes)))):
-            for tensor, coords in written(kernel, launch.sizes, sites, group).items():
+        groups = range(int(np.prod(launch_grid(kernel, launch.sizes))))
+        for parts in written(kernel, launch.sizes, sites, groups).values():
+            for tensor, coords in parts.items():
                 counts[tensor][tuple(coords.T)] += 1
         for count in counts.values():
             assert (count == 1).all()
@@ -209,7 +210,8 @@ def test_corners_of_ragged_edges_are_chosen(m: int, n: int, seed: int) -> None:
     launch = product(130, 200, 37).launches[0]
     kernel, sizes = kernel_of(*launch.key), {**launch.sizes, "M": m, "N": n}
     sites = store_sites(kernel)
-    parts = [written(kernel, sizes, sites, group)["C"] for group in workgroups(kernel, sizes, sites, seed)]
+    chosen = written(kernel, sizes, sites, workgroups(kernel, sizes, sites, seed))
+    parts = [coords["C"] for coords in chosen.values()]
     rows, columns = [p[:, 1].max() for p in parts], [p[:, 2].max() for p in parts]
     ends = {(row == m - 1, column == n - 1) for row, column in zip(rows, columns, strict=True)}
     assert (True, True) in ends

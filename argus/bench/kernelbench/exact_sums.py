@@ -27,6 +27,8 @@ from argus.spec.tree import (
 from argus.spec.walk import walk
 
 EXACT_F32 = 1 << 24
+MANY = 4
+"""Additions that are a sum written out: the taps of a depthwise convolution."""
 FUNCTIONS = ("maximum", "minimum", "abs")
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -34,9 +36,13 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 def exactly_summed(result: ResultSpec, shapes: Shapes, symbols: Mapping[str, float], largest: int) -> bool:
     """Whether it has a sum, and is exact in f32 for whole numbers up to `largest`."""
-    sums = any(isinstance(node, IndexReduction) and node.kind == "sum" for node in walk(result.expression))
+    nodes = list(walk(result.expression))
+    summed = any(isinstance(node, IndexReduction) and node.kind == "sum" for node in nodes)
+    added = sum(isinstance(node, Arithmetic) and node.op == "+" for node in nodes)
+    if not summed and added < MANY:
+        return False
     size = _size(result.expression, shapes, symbols, largest)
-    return sums and size is not None and size <= EXACT_F32
+    return size is not None and size <= EXACT_F32
 
 
 def _size(node: SpecNode, shapes: Shapes, symbols: Mapping[str, float], largest: int) -> int | None:

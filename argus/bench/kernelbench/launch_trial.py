@@ -44,6 +44,7 @@ from argus.spec.boxes import Box, boxes
 from argus.spec.compare import ElementComparison, compare, half_ulp
 from argus.spec.errors import SpecTooLarge
 from argus.spec.extents import reduction_extent
+from argus.spec.scans import scan_of
 from argus.spec.tree import IndexReduction, SpecNode
 from argus.spec.walk import children, open_indices
 from argus.spec.windows import CutSpec, cut
@@ -171,12 +172,11 @@ class LaunchTrial:
 
     # -- which elements ----------------------------------------------------------------------------------------------
 
-    def _chosen(self) -> dict[int, Written]:
+    def _chosen(self) -> dict[int, dict[str, Places]]:
         """The workgroups to look at with what each writes; together they reach both ends of every axis."""
         kernel, sizes = self.ready.kernel, self.launch.sizes
         sites = store_sites(kernel)
-        numbers = workgroups(kernel, sizes, sites, self.seed)
-        found: dict[int, Written] = {number: written(kernel, sizes, sites, number) for number in numbers}
+        found = written(kernel, sizes, sites, workgroups(kernel, sizes, sites, self.seed))
         for name in {site.tensor.name for site in sites}:
             parts = [parts[name] for parts in found.values() if name in parts]
             if not parts:
@@ -325,7 +325,9 @@ def _terms(
     """How many terms each reduction in a tree has, over the indices its terms depend on."""
     if isinstance(node, IndexReduction):
         extents = {**extents, node.index: reduction_extent(node, shapes, symbols)}
-        yield math.prod(extents[index] for index in open_indices(node.body) | {node.index})
+        scan = scan_of(node)
+        body = node.body if scan is None else scan.body
+        yield math.prod(extents[index] for index in open_indices(body) | {node.index})
     for child in children(node):
         yield from _terms(child, extents, shapes, symbols)
 

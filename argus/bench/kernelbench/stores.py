@@ -2,7 +2,7 @@
 
     sites = store_sites(kernel)
     chosen = workgroups(kernel, sizes, sites, seed=0)       [0, 63, 17, ...]
-    written(kernel, sizes, sites, 63)                       {"C": rows of coordinates}
+    written(kernel, sizes, sites, chosen)                   {0: {"C": rows of coordinates}, 63: ...}
 
 Stores of the IR have coordinates over workgroup, wave, lane and loops, so the elements are known before anything runs;
 that the code object writes just these is what a run shows. Chosen are: a workgroup for every combination of axes on
@@ -26,6 +26,8 @@ from argus.ir.kernel import WAVE, Kernel
 from argus.layout.expr import Expr, evaluate
 
 Places = npt.NDArray[np.int64]
+Held = npt.NDArray[np.bool_]
+Environment = Mapping[str, int | Places]
 LOOKED_AT = 1 << 18
 """Workgroups of which the place is computed, when some are chosen."""
 CASES = 8
@@ -76,25 +78,32 @@ def _sites(
                 yield from _sites(block, loops, conditions)
 
 
-def written(kernel: Kernel, sizes: Mapping[str, int], sites: Sequence[StoreSite], workgroup: int) -> dict[str, Places]:
-    """The coordinates of the elements that a workgroup writes, by tensor, a row each and none twice."""
+def written(
+    kernel: Kernel, sizes: Mapping[str, int], sites: Sequence[StoreSite], chosen: Sequence[int]
+) -> dict[int, dict[str, Places]]:
+    """By workgroup and tensor, the coordinates of the elements that it writes, a row each, in order, none twice."""
     shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
     threads = np.arange(kernel.threads)
+    groups = np.array(chosen, np.int64)[:, None]
     env: dict[str, int | Places] = {
         **sizes,
-        **block_names(launch_grid(kernel, sizes), workgroup),
+        **block_names(launch_grid(kernel, sizes), groups),
         "lane": threads % WAVE,
         "wave": threads // WAVE,
     }
-    found: dict[str, list[Places]] = {}
+    found: dict[int, dict[str, list[Places]]] = {number: {} for number in chosen}
     for site in sites:
         name = site.tensor.name
         size = buffer_elements(shapes[name], strides[name]) * site.tensor.dtype.bytes
-        for here in _turns(site.loops, env):
-            coords = _stored(site, here, size, len(threads))
-            if len(coords):
-                found.setdefault(name, []).append(coords)
-    return {name: _distinct(np.concatenate(parts), shapes[name]) for name, parts in found.items()}
+        for here, held in _turns(site.loops, env, np.ones((len(groups), 1), np.bool_)):
+            coords, stored = _stored(site, here, held, size, (len(groups), len(threads)))
+            for row, number in enumerate(chosen):
+                if stored[row].any():
+                    found[number].setdefault(name, []).append(coords[row][stored[row]])
+    return {
+        number: {name: _distinct(np.concatenate(arrays), shapes[name]) for name, arrays in parts.items()}
+        for number, parts in found.items()
+    }
 
 
 def _distinct(coords: Places, shape: tuple[int, ...]) -> Places:
@@ -106,47 +115,48 @@ def _distinct(coords: Places, shape: tuple[int, ...]) -> Places:
     return np.stack(np.unravel_index(flat, shape), axis=-1).astype(np.int64)
 
 
-def _turns(loops: Sequence[ops.For], env: Mapping[str, int | Places]) -> Iterator[dict[str, int | Places]]:
-    """The environment at every turn of the loops."""
+def _turns(loops: Sequence[ops.For], env: Environment, held: Held) -> Iterator[tuple[Environment, Held]]:
+    """The environment at every turn of the loops, and which workgroups take it."""
     if not loops:
-        yield dict(env)
+        yield env, held
         return
     loop, *inner = loops
-    low, high = _uniform(evaluate(loop.lo, env)), _uniform(evaluate(loop.hi, env))
-    for turn in range(low, high, loop.step):
-        yield from _turns(inner, {**env, loop.var.name: turn})
+    low, high = (_of_workgroups(evaluate(end, env), held.shape) for end in (loop.lo, loop.hi))
+    first, step = int(low.min()), loop.step if (low == low.min()).all() else 1
+    for turn in range(first, int(high.max()), step):
+        takes = held & (low <= turn) & (turn < high) & ((turn - low) % loop.step == 0)
+        if takes.any():
+            yield from _turns(inner, {**env, loop.var.name: turn}, takes)
 
 
-def _uniform(value: int | Places) -> int:
-    """A loop's end, which is the same for all threads of a workgroup."""
-    if isinstance(value, int):
-        return value
-    if (value != value.flat[0]).any():
-        raise NotSampled("a loop around a store ends at another place for every thread")
-    return int(value.flat[0])
+def _of_workgroups(value: int | Places, shape: tuple[int, ...]) -> Places:
+    """The end of a loop for every workgroup; it is the same for all threads of one."""
+    made = np.asarray(value, np.int64)
+    if made.ndim == len(shape) and made.shape[1] > 1:
+        if (made != made[:, :1]).any():
+            raise NotSampled("a loop around a store ends at another place for every thread")
+        made = made[:, :1]
+    return np.broadcast_to(made, shape)
 
 
-def _stored(site: StoreSite, env: Mapping[str, int | Places], size: int, threads: int) -> Places:
-    """Coordinates of what all threads store at one turn."""
+def _stored(site: StoreSite, env: Environment, held: Held, size: int, shape: tuple[int, int]) -> tuple[Places, Held]:
+    """Coordinates of what workgroups and threads store at one turn, and which of them they do store."""
     access = site.access
 
     def over_threads(expr: Expr) -> Places:
-        return np.broadcast_to(np.asarray(evaluate(expr, env), np.int64), (threads,))
+        return np.broadcast_to(np.asarray(evaluate(expr, env), np.int64), shape)
 
-    held = np.ones(threads, np.bool_)
+    stores = np.broadcast_to(held, shape).copy()
     for condition, wanted in site.conditions:
-        held &= (over_threads(condition) != 0) == wanted
+        stores &= (over_threads(condition) != 0) == wanted
     if access.guard is not None:
-        held &= over_threads(access.guard) != 0
+        stores &= over_threads(access.guard) != 0
+    elements = np.arange(access.count)
     coords = np.stack([over_threads(coord) for coord in access.coords], axis=-1)
-    address = over_threads(access.address)
-    parts = []
-    for element in range(access.count):
-        at = address + element * site.tensor.dtype.bytes
-        here = coords.copy()
-        here[:, access.axis] += element
-        parts.append(here[held & (at >= 0) & (at < size)])
-    return np.concatenate(parts)
+    coords = np.repeat(coords[:, :, None], access.count, axis=2)
+    coords[..., access.axis] += elements
+    at = over_threads(access.address)[:, :, None] + elements * site.tensor.dtype.bytes
+    return coords, stores[:, :, None] & (at >= 0) & (at < size)
 
 
 def block_names(grid: Sequence[int], number: int | Places) -> dict[str, int | Places]:

@@ -79,7 +79,7 @@ class Undefined(Exception):
 
 @dataclass
 class LaunchSample:
-    """What was seen of one launch: workgroups, elements that were compared, and the largest error over its bound."""
+    """What was seen of one launch: workgroups, elements with a finite value, and the largest error over its bound."""
 
     blocks: int = 0
     elements: int = 0
@@ -168,7 +168,7 @@ class LaunchTrial:
         for name, numbers in around.items():
             self._check_untouched(name, numbers, before[name], [parts[name] for parts in ran.values() if name in parts])
         worst = max((c.worst for c in found if c.finite), default=0.0)
-        return LaunchSample(len(ran), sum(c.elements for c in found), worst)
+        return LaunchSample(len(ran), sum(c.finite for c in found), worst)
 
     # -- which elements ----------------------------------------------------------------------------------------------
 

@@ -164,8 +164,14 @@ def test_no_tensor_is_made() -> None:
     assert high_water() - before < GIB
 
 
+def squared(made: Builder, x: str) -> str:
+    """Two arguments are views of one buffer, and see its rows as rows and as columns."""
+    return made.add("sigmoid", made.matmul(x, made.permute(x, 1, 0)))
+
+
 VARIED: dict[str, Callable[[Builder], str]] = {
     "product": lambda made: made.matmul(made.input(130, 37), made.input(37, 200, parameter=True)),
+    "product of one input": lambda made: squared(made, made.input(70, 130)),
     "sums of columns": lambda made: made.reduce(made.input(5, 70, 300), "sum", (1,)),
     "maxima of rows": lambda made: made.reduce(made.input(70, 300), "max", (1,)),
     "softmax": lambda made: made.add("softmax", made.input(9, 700), dim=1),
@@ -264,6 +270,15 @@ def test_borders_keep_their_number_and_nobody_reads_what_was_not_written() -> No
     values = contents_of(plan, 3, "X", kernel, 0, "positive")(np.arange(100)).astype(float)
     assert np.isnan(values[50:]).all()
     assert np.isfinite(values[:50]).all()
+
+
+def test_arguments_that_share_a_buffer_have_the_same_contents() -> None:
+    views = {name: whole("x", (24,)) for name in "UVWY"} | {"X": whole("x", (4, 6))}
+    launch = PlannedLaunch("fused_map", "fused_map", {}, {}, views, {}, (), ())
+    plan = Plan((launch,), {"x": PlanBuffer("x", "input", "f32", 24)}, ("x",), (), {})
+    kernel = kernel_of("fused_map", "fused_map", ())
+    one, other = (contents_of(plan, 0, name, kernel, 0, "structured")(np.arange(24)) for name in "XU")
+    assert np.array_equal(one, other)
 
 
 @settings(max_examples=100, deadline=None)

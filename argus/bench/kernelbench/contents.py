@@ -3,7 +3,8 @@
     contents_of(plan, number, "X", kernel, seed, "structured")(places)      values in the buffer's type
 
 Inputs, parameters and what an earlier launch writes are drawn (`drawn`); the rest of a filled buffer (the border of a
-padded array, a constant) holds its number, and what nobody has written is NaN: a plan that reads it is wrong.
+padded array, a constant) holds its number, and what nobody has written is NaN: a plan that reads it is wrong. Arguments
+that share a buffer have the same contents: the first of them says how long rows are.
 """
 
 from __future__ import annotations
@@ -30,12 +31,11 @@ ROW = 1000
 def contents_of(plan: Plan, number: int, name: str, kernel: Kernel, seed: int, kind: DrawKind) -> Contents:
     """The contents of the buffer of argument `name` of launch `number`."""
     launch = plan.launches[number]
-    view = launch.arguments[name]
-    buffer = plan.buffers[view.buffer]
+    buffer = plan.buffers[launch.arguments[name].buffer]
     dtype = numpy_dtype(DTYPES[buffer.dtype])
-    extents = [extent for extent in view.shape if extent > 1]
+    tensor = next(t for t in kernel.tensors if launch.arguments[t.name].buffer == buffer.name)
+    extents = [extent for extent in launch.arguments[tensor.name].shape if extent > 1]
     drawn = DrawnBuffer(buffer.name, seed, kind, extents[-1] if len(extents) > 1 else ROW)
-    tensor = next(t for t in kernel.tensors if t.name == name)
     between = legal_range(kernel, tensor, launch.sizes, (0, 1)) if dtype.kind in "iub" else None
     given = buffer.kind in ("input", "parameter")
     writers = [w.arguments[n] for w in plan.launches[:number] for n in w.writes if w.arguments[n].buffer == buffer.name]

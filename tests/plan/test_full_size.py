@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argus.bench.kernelbench import launch_trial
 from argus.bench.kernelbench.contents import contents_of, inside
 from argus.bench.kernelbench.drawn import DrawKind, DrawnBuffer
 from argus.bench.kernelbench.exact_sums import exactly_summed
@@ -20,6 +21,7 @@ from argus.bench.kernelbench.launch_trial import LaunchSample, LaunchTrial, Tria
 from argus.bench.kernelbench.stores import NotSampled, store_sites, workgroups, written
 from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid, tensor_shapes
+from argus.ir.compile_error import CompileError
 from argus.pipeline import program_of
 from argus.plan.plan import Plan, PlanBuffer, PlannedLaunch
 from argus.plan.planner import kernel_of, planned
@@ -109,6 +111,16 @@ def test_a_tail_that_no_workgroup_has(tmp_path: Path) -> None:
     assert tried(short, (7, 1 << 20)).worst <= 1
     with pytest.raises(NotSampled, match="none beyond"):
         tried(short, (7, (1 << 20) + 4))
+
+
+def test_a_kernel_without_a_code_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(program: object) -> None:
+        raise CompileError("C130", "about 267 registers are live at once")
+
+    monkeypatch.setattr(launch_trial, "compile_cached", refuse)
+    found = at_full_size(plan_of("map"))
+    assert "cannot be compiled" in found.wrong[0]
+    assert found.launches == 0
 
 
 def product(m: int, n: int, k: int) -> Plan:

@@ -33,6 +33,7 @@ from argus.check.rounding.derived_comparison import EXACT, telling
 from argus.check.rounding.narrowing import narrowed
 from argus.compile.cache import compile_cached
 from argus.device.guards import LaunchRefused, buffer_elements, check_sizes, numpy_dtype
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.machine.errors import MachineError
 from argus.machine.jit.errors import JitError
@@ -96,10 +97,13 @@ class TrialKernel:
 
     @classmethod
     def of(cls, launch: PlannedLaunch) -> TrialKernel:
-        """Compiled, not proved: that is asked elsewhere."""
+        """Compiled, not proved: that is asked elsewhere. A kernel without a code object cannot be right."""
         program = program_of(launch.path, launch.knobs, launch.kernel)
         bounds = {b.result: b for b in rounding(program.kernel).bounds if isinstance(b, ErrorBound)}
-        return cls(program.read, compile_cached(program).object, bounds)
+        try:
+            return cls(program.read, compile_cached(program).object, bounds)
+        except CompileError as error:
+            raise WrongAtFullSize(f"it cannot be compiled: {str(error).splitlines()[0]}") from error
 
     @property
     def results(self) -> tuple[ResultSpec, ...]:

@@ -28,6 +28,10 @@ class SpecError(ValueError):
         self.kind, self.span = kind, span
 
 
+class SpecTooLarge(SpecError):
+    """An intermediate has more elements than are allowed: who evaluates fewer elements of the result may succeed."""
+
+
 def pointed(text: str, span: TextSpan) -> tuple[str, str] | None:
     """The line of the text in which the span begins, and carets under it; None for a place that is nowhere."""
     if span == NO_SPAN or not 0 <= span.start < len(text):

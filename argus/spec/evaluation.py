@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from argus.spec.definedness import DefinedEvaluator
 from argus.spec.errors import SpecError
+from argus.spec.evaluator import MAX_ELEMENTS
 from argus.spec.tree import Arithmetic, IndexName, NumberLiteral, ResultSpec
 from argus.spec.values import Bounded
 from argus.spec.walk import elements, looked_up, plain_uses
@@ -30,16 +31,18 @@ def evaluate(
     tensors: Mapping[str, npt.NDArray[np.generic]],
     symbols: Mapping[str, float],
     positions: Positions | None = None,
+    most: int = MAX_ELEMENTS,
 ) -> Bounded:
     """The result and the f32 error bound of each element. Raises `SpecError` where it does not fit in memory.
 
-    `positions`: the values of indices of the result, where only a part of it is wanted. Tensors are given whole.
+    `positions`: the values of indices of the result, where only a part of it is wanted. Tensors are given whole (or as
+    windows, with a specification that was cut: `argus.spec.windows`). `most`: elements that an intermediate may have.
     """
     extents = _extents(spec, tensors, positions or {})
     block = _block(spec)
     if block is not None and block[0] in extents:
-        return _by_blocks(spec, tensors, symbols, positions or {}, extents, block)
-    return _evaluated(spec, tensors, symbols, extents, positions or {})
+        return _by_blocks(spec, tensors, symbols, positions or {}, extents, block, most)
+    return _evaluated(spec, tensors, symbols, extents, positions or {}, most=most)
 
 
 def _evaluated(
@@ -49,9 +52,10 @@ def _evaluated(
     extents: Mapping[str, int],
     positions: Positions,
     constant: str = "",
+    most: int = MAX_ELEMENTS,
 ) -> Bounded:
     with np.errstate(all="ignore"):
-        evaluator = DefinedEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
+        evaluator = DefinedEvaluator(tensors, symbols, extents, positions, constant, spec.whole, most)
         found = evaluator.whole_result(spec)
     order = [found.indices.index(i) for i in spec.indices]
     residue = None if found.residue is None else found.residue.transpose(order)
@@ -76,6 +80,7 @@ def _by_blocks(
     positions: Positions,
     extents: Mapping[str, int],
     block: tuple[str, int],
+    most: int,
 ) -> Bounded:
     """Block by block, in each of which `r // 128` is one number: what it picks does not depend on r there."""
     index, by = block
@@ -84,7 +89,7 @@ def _by_blocks(
     for number in np.unique(rows // by):
         own = rows[rows // by == number]
         here = {**extents, index: len(own)}
-        found.append(_evaluated(spec, tensors, symbols, here, {**positions, index: own}, index))
+        found.append(_evaluated(spec, tensors, symbols, here, {**positions, index: own}, index, most))
     if not np.array_equal(rows, np.sort(rows)):
         raise SpecError(f"the positions of {index} are not in order")
     axis = spec.indices.index(index)

@@ -16,7 +16,7 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from argus.spec.errors import SpecError
+from argus.spec.errors import SpecError, SpecTooLarge
 from argus.spec.extents import reduction_extent
 from argus.spec.functions import FUNCTIONS, UNIT_F32, Array
 from argus.spec.printer import spec_text
@@ -77,11 +77,13 @@ class Evaluator:
         positions: Mapping[str, npt.NDArray[np.intp]],
         constant: str = "",
         whole: bool = False,
+        most: int = MAX_ELEMENTS,
     ) -> None:
         """`positions`: the values of indices that do not count from zero. `constant`: an index whose quotients by
-        numbers are the same at all of its positions. `whole`: the result holds whole numbers."""
+        numbers are the same at all of its positions. `whole`: the result holds whole numbers. `most`: elements that an
+        intermediate may have."""
         self._tensors, self._symbols, self._extents, self._positions = tensors, symbols, dict(extents), positions
-        self._constant, self._result_is_whole = constant, whole
+        self._constant, self._result_is_whole, self._most = constant, whole, most
         self._made: dict[tuple[IndexReduction, tuple[tuple[str, int], ...]], Bounded] = {}
 
     def whole_result(self, spec: ResultSpec) -> Bounded:
@@ -267,8 +269,8 @@ class Evaluator:
         unknown = [i for i in union if i not in self._extents]
         if unknown:
             raise SpecError(f"nothing says how far {unknown[0]} runs")
-        if np.prod([self._extents[i] for i in union], dtype=np.float64) > MAX_ELEMENTS:
-            raise SpecError(f"an intermediate over {', '.join(union)} is too large to evaluate at these shapes")
+        if np.prod([self._extents[i] for i in union], dtype=np.float64) > self._most:
+            raise SpecTooLarge(f"an intermediate over {', '.join(union)} is too large to evaluate at these shapes")
 
     def _spread(self, indices: tuple[str, ...], value: npt.NDArray[np.generic], union: tuple[str, ...]) -> WholeArray:
         present = [i for i in union if i in indices]

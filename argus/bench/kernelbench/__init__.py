@@ -2,7 +2,9 @@
 
     task_files    the tasks of a folder
     reduced       smaller sizes and structured inputs
-    judging       one task: plan at full size, proofs, results at reduced sizes, simulated time (needs torch)
+    full_size     sampled workgroups of every launch at full size; of one launch: `launch_trial`, on `stores` (who
+                  writes what), `contents` and `drawn` (inputs), `exact_sums`, `sparse_launch` (memory)
+    judging       one task: plan at full size, proofs, results at reduced and full sizes, simulated time (needs torch)
     worker        the process that executes the tasks' files
     campaign      all tasks: resumable, with progress
     summary       what came out, by level and family

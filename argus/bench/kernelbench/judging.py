@@ -1,12 +1,15 @@
-"""One task judged: its plan at full size, the proofs of its kernels, results at reduced sizes, and its simulated time.
+"""One task judged: its plan at full size, the proofs of its kernels, results at reduced sizes and of sampled workgroups
+at full size, and its simulated time.
 
     judged(TaskFile(1, 19, "ReLU", path), "f32")      {"status": "solved", "launches": 1, "error": 0.0, ...}
 
 Solved is a task whose plan at full size exists, whose kernels are all proved (0 unknown), also those of the reduced
 sizes, and whose results at all reduced sizes are right: as far from the module in float64 on the CPU as KernelBench
 itself allows (1e-4 in f32, 1e-2 in bf16, absolute and relative), or within four times what torch's own kernels in that
-type are away from it. Everything else has a status, a code and a reason. Beside that stand how many of KernelBench's
-five seeds it accepts at the first reduced sizes, and whether the result is the same for every input.
+type are away from it. At full size, sampled workgroups of every launch must compute what the launch states
+(`full_size`); a launch that cannot be sampled leaves the task `unsampled`, with the reasons in `not_sampled`.
+Everything else has a status, a code and a reason. Beside that stand how many of KernelBench's five seeds it accepts at
+the first reduced sizes, and whether the result is the same for every input.
 
 This executes the task's file and needs torch; only the worker process imports it.
 """
@@ -25,6 +28,7 @@ import torch
 
 from argus.bench.contestant import from_choice
 from argus.bench.kept import Timed
+from argus.bench.kernelbench.full_size import at_full_size
 from argus.bench.kernelbench.reduced import ENOUGH, VARIANTS, Sizes, structured
 from argus.bench.kernelbench.task_files import TaskFile
 from argus.clock.protocol import Protocol
@@ -76,8 +80,7 @@ def judged(task: TaskFile, dtype: str, timed: bool = True, protocol: Protocol = 
 
 
 def _judged(task: TaskFile, dtype: str, timed: bool, protocol: Protocol) -> dict[str, Any]:
-    full = module_of(task.path, CLASS, dtype, meta=True)
-    graph = graph_of(full.module, full.inputs).graph
+    graph = full_graph(task, dtype)
     found: dict[str, Any] = {"family": family_of(graph)}
     plan = planned(graph)
     found |= {"launches": len(plan.launches), **proofs(plan)}
@@ -95,9 +98,22 @@ def _judged(task: TaskFile, dtype: str, timed: bool, protocol: Protocol) -> dict
         case = wrong[0]
         reason = f"at {case.name} the result is {case.error:.3g} away, {case.allowed:.3g} is allowed"
         return {**found, "status": "wrong", "code": "ARG-G108", "reason": reason}
+    sampled = at_full_size(plan)
+    found["full_size"] = sampled.to_json()
+    if sampled.wrong:
+        return {**found, "status": "wrong", "code": "ARG-G108", "reason": f"at full size, {sampled.wrong[0]}"}
     if timed:
         found |= simulated(plan, protocol)
+    if sampled.not_sampled:
+        found["not_sampled"] = sampled.not_sampled
+        return {**found, "status": "unsampled", "code": "", "reason": sampled.not_sampled[0]}
     return {**found, "status": "solved", "code": "", "reason": ""}
+
+
+def full_graph(task: TaskFile, dtype: str) -> Graph:
+    """The graph of the task's module at its own sizes; executes the task's file."""
+    full = module_of(task.path, CLASS, dtype, meta=True)
+    return graph_of(full.module, full.inputs).graph
 
 
 def family_of(graph: Graph) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-STATUSES = ("solved", "wrong", "unproved", "refused", "failed")
+STATUSES = ("solved", "unsampled", "wrong", "unproved", "refused", "failed")
 
 
 def read_eager(file: Path) -> dict[str, float]:
@@ -34,6 +34,9 @@ def line(record: Mapping[str, Any], eager: Mapping[str, float]) -> str:
         return f"{head} {record['code']} {record['reason']}"
     text = f"{head} {record['launches']:3} launches, {record['proved']}/{record['kernels']} kernels proved"
     text += f", error {record['error']:.1e} in {record['cases']} cases"
+    if "full_size" in record:
+        full = record["full_size"]
+        text += f", {full['elements']} elements of {full['blocks']} workgroups right at full size"
     if "simulated_us" not in record:
         return text
     text += f", {record['simulated_us']:.1f} us ({record['low_us']:.1f} to {record['high_us']:.1f}, simulated)"

@@ -52,14 +52,25 @@ class PlanAnswer(Answer, kw_only=True):
     outputs: dict[str, ViewPart]
 
 
+class FullSizePart(AnswerPart, kw_only=True):
+    """Sampled workgroups (`blocks`) at full size; `worst`: the largest error over its bound."""
+
+    launches: int
+    blocks: int
+    elements: int
+    worst: float
+
+
 class KernelBenchPart(AnswerPart, kw_only=True):
-    """A task; `error`: the largest at reduced sizes, as |difference| / (1 + |wanted|)."""
+    """A task; `error`: the largest at reduced sizes, as |difference| / (1 + |wanted|).
+
+    `not_sampled`: launches of which no workgroups could be looked at, with reasons."""
 
     level: int
     task: int
     name: str
     dtype: str
-    status: Literal["solved", "wrong", "unproved", "refused", "failed"]
+    status: Literal["solved", "unsampled", "wrong", "unproved", "refused", "failed"]
     code: str
     reason: str
     key: str
@@ -72,6 +83,8 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     error: float | UnsetType = UNSET
     seeds: str | UnsetType = UNSET
     constant: bool | UnsetType = UNSET
+    full_size: FullSizePart | UnsetType = UNSET
+    not_sampled: list[str] | UnsetType = UNSET
     simulated_us: float | UnsetType = UNSET
     low_us: float | UnsetType = UNSET
     high_us: float | UnsetType = UNSET

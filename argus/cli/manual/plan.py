@@ -40,7 +40,8 @@ PLAN: Mapping[str, ManualEntry] = {
     ),
     "ARG-G108": ManualEntry(
         "`argus bench kernelbench`: at some reduced sizes the plan's result is further from the module in float64 than "
-        "is allowed. Kernels are proved, so the plan, a specification or the front end is wrong, or rounding is.",
+        "is allowed, or at full size a workgroup of a launch writes something else than the launch states. Kernels are "
+        "proved, so the plan, a specification or the front end is wrong, or rounding is.",
         "`argus plan` shows every launch with what it computes.",
     ),
     "ARG-G109": ManualEntry(

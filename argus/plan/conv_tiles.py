@@ -31,7 +31,7 @@ LINE, PLANE = (1,), (4, 8, 2, 16, 1)
 class Convolved:
     """Sizes of one launch. `results`: rows and columns of Y; `reach`: first and last place that taps meet, down and
     across; `stride`: rows and columns of X between neighbors of Y; `taps`: of the window; `apart`: Y's columns
-    are not neighbors in memory."""
+    are not neighbors in memory; `deep`: the window has several planes, and addresses of all taps are held."""
 
     c: int
     o: int
@@ -41,6 +41,7 @@ class Convolved:
     stride: tuple[int, int] = (1, 1)
     taps: int = 9
     apart: bool = False
+    deep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     slots = _passes(tile, sizes) * 64 * tile.xw
     accesses = _passes(tile, sizes) * tile.vec
     needed = 16 * tile.fragments + 2 * accesses * max(1, tile.xw * size // 4) + accesses
+    needed += sizes.taps if sizes.deep else 0
     fits = needed <= REGISTERS[tile.waves] and sizes.taps * tile.fragments <= MOST_WORK
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 

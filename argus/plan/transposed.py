@@ -74,6 +74,7 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
                     (high, wide),
                     taps=math.prod(map(len, meets)),
                     apart=stride[2] > 1,
+                    deep=len(meets[0]) > 1,
                 ),
             )
             phases: dict[str, KnobValue] = {**named(phase, "F")}

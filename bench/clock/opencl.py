@@ -21,7 +21,9 @@ from argus.clock.sampled import Work
 from argus.compile.cache import directory
 
 CLANG, LINKER = "clang-19", "ld.lld-19"
-TARGET = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib", "-O3", "-mcode-object-version=5")
+TARGET = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib", "-O3", "-mcode-object-version=5",
+          "-cl-fp32-correctly-rounded-divide-sqrt")  # fmt: skip
+"""Divisions are exact in HIP unless told otherwise, and are not in OpenCL C."""
 PRELUDE = """
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define KERNEL __attribute__((reqd_work_group_size(THREADS, 1, 1))) kernel void

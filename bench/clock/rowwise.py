@@ -92,11 +92,14 @@ KERNEL layernorm(global const float *restrict x, global const float *restrict w,
 SPLIT = (
     REDUCE
     + """
+#define AT(row) ((OFFSET)(row) * (128 * 2048) + (OFFSET)head * 2048 + (OFFSET)THREAD * 16)
+#define PART(row) (*(global const f4 *)((global const char *)part + AT(row)))
+#define LSE(row) (*(global const float *)((global const char *)lse + (uint)(((row) * 128 + head) * 4)))
 KERNEL combine(global const f4 *restrict part, global const float *restrict lse, global const int *restrict first,
-               global const int *restrict place, global const int *restrict goal, global ushort4 *restrict o,
+               global const int *restrict place, global const int2 *restrict goal, global ushort4 *restrict o,
                global float *restrict total, int tiles) {
     local int places[304];
-    local float weights[256];
+    local float weights[384];
     int last = __builtin_amdgcn_readfirstlane(first[tiles]);
     for (int task = BLOCK; task < 128 * tiles; task += GRID) {
         int head = task % 128, tile = task / 128;
@@ -105,49 +108,72 @@ KERNEL combine(global const f4 *restrict part, global const float *restrict lse,
         if (PERSISTENT && from == last) break;
         for (int s = THREAD; s < splits; s += THREADS) places[s] = place[from + s];
         BARRIER;
-        int row = goal[2 * tile];
-        f4 sum = 0;
-        float top = -1e30f, of_all = 0;
-        if (splits < 4) {
-            size_t at = (size_t)places[0] * 128 + head;
-            sum = part[at * THREADS + THREAD];
-            top = lse[at];
-            of_all = 1;
-            for (int s = 1; s < splits; s++) {
-                at = (size_t)places[s] * 128 + head;
-                f4 now = part[at * THREADS + THREAD];
-                float x = lse[at], higher = x > top ? x : top;
-                float old = __builtin_amdgcn_exp2f(top - higher), fresh = __builtin_amdgcn_exp2f(x - higher);
-                sum = old * sum + fresh * now;
-                of_all = of_all * old + fresh;
-                top = higher;
-            }
-            sum /= of_all;
-        } else {
-            if (THREAD < 64) {
-                float held[EACH];
-                for (int e = 0; e < EACH; e++) {
-                    int s = e * 64 + THREAD;
-                    held[e] = s < splits ? lse[(size_t)places[s] * 128 + head] : -1e30f;
-                    top = held[e] > top ? held[e] : top;
+        int2 rows = goal[tile];
+        for (int row = rows.x; row < rows.y; row++) {
+            int ahead = row - rows.x;
+            f4 sum = 0;
+            float top = -__builtin_inff(), of_all = 0;
+            if (splits < 4) {
+                sum = PART(places[0] + ahead);
+                top = LSE(places[0] + ahead);
+                of_all = 1;
+                for (int s = 1; s < splits; s++) {
+                    f4 now = PART(places[s] + ahead);
+                    float x = LSE(places[s] + ahead), higher = x > top ? x : top;
+                    float old = __builtin_elementwise_exp(top - higher), fresh = __builtin_elementwise_exp(x - higher);
+                    sum = old * sum + fresh * now;
+                    of_all = of_all * old + fresh;
+                    top = higher;
                 }
-                top = lane_max(top);
-                for (int e = 0; e < EACH; e++) of_all += __builtin_amdgcn_exp2f(held[e] - top);
-                of_all = lane_sum(of_all);
-                for (int e = 0; e < EACH; e++)
-                    weights[e * 64 + THREAD] = __builtin_amdgcn_exp2f(held[e] - top) / of_all;
+                sum /= of_all;
+                total[row * 128 + head] = of_all == 0 ? __builtin_inff() : __builtin_elementwise_log(of_all) + top;
+            } else {
+                if (THREAD < 64) {
+                    float held[EACH];
+                    for (int e = 0; e < EACH; e++) {
+                        int s = e * 64 + THREAD;
+                        held[e] = s < splits ? LSE(places[s] + ahead) : -__builtin_inff();
+                        top = held[e] > top ? held[e] : top;
+                    }
+                    top = lane_max(top);
+                    for (int e = 0; e < EACH; e++) of_all += __builtin_elementwise_exp(held[e] - top);
+                    of_all = lane_sum(of_all);
+                    float whole = of_all == 0 ? __builtin_inff() : __builtin_elementwise_log(of_all) + top;
+                    if (THREAD == 0) total[row * 128 + head] = whole;
+                    for (int e = 0; e < EACH; e++)
+                        weights[e * 64 + THREAD] = __builtin_elementwise_exp(held[e] - whole);
+                }
+                BARRIER;
+                f4 even = PART(places[0] + ahead), odd;
+                float of_even = weights[0], of_odd;
+                int s = 0, next = places[1], after;
+                for (; s < splits - splits % 2 - 2; s += 2) {
+                    after = places[s + 2];
+                    odd = PART(next + ahead);
+                    of_odd = weights[s + 1];
+                    sum += of_even * even;
+                    next = places[s + 3];
+                    even = PART(after + ahead);
+                    of_even = weights[s + 2];
+                    sum += of_odd * odd;
+                }
+                if (s + 1 < splits) {
+                    if (s + 2 < splits) after = places[s + 2];
+                    odd = PART(next + ahead);
+                    of_odd = weights[s + 1];
+                    sum += of_even * even;
+                    if (s + 2 < splits) {
+                        even = PART(after + ahead);
+                        of_even = weights[s + 2];
+                    }
+                    sum += of_odd * odd;
+                    s += 2;
+                }
+                if (s < splits) sum += of_even * even;
             }
-            BARRIER;
-            f4 next = part[((size_t)places[0] * 128 + head) * THREADS + THREAD];
-            for (int s = 0; s < splits; s++) {
-                f4 now = next;
-                if (s + 1 < splits) next = part[((size_t)places[s + 1] * 128 + head) * THREADS + THREAD];
-                sum += weights[s] * now;
-            }
+            uint4 bits = as_uint4(sum) >> 16;
+            o[((size_t)row * 128 + head) * THREADS + THREAD] = (ushort4)(bits.x, bits.y, bits.z, bits.w);
         }
-        uint4 bits = as_uint4(sum) >> 16;
-        o[((size_t)row * 128 + head) * THREADS + THREAD] = (ushort4)(bits.x, bits.y, bits.z, bits.w);
-        if (THREAD == 0) total[row * 128 + head] = top + of_all;
         BARRIER;
     }
 }
@@ -192,6 +218,7 @@ def split_works(tiles: int, splits: int) -> list[Work]:
             GRID=grid,
             EACH=1 if splits <= 64 else 4,
             PERSISTENT=int(tiles * HEADS > PERSISTENT),
+            OFFSET="uint" if part.nbytes < 2**32 else "ulong",
         )
     ]
 

@@ -3,6 +3,7 @@
     task_files    the tasks of a folder
     reduced       smaller sizes and structured inputs
     judging       one task: plan at full size, proofs, results at reduced sizes, simulated time (needs torch)
+    timing        a plan's simulated time, launches that are known taken from disk
     worker        the process that executes the tasks' files
     campaign      all tasks: resumable, with progress
     summary       what came out, by level and family

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-STATUSES = ("solved", "wrong", "unproved", "refused", "failed")
+STATUSES = ("solved", "timed", "wrong", "unproved", "refused", "failed")
 
 
 def read_eager(file: Path) -> dict[str, float]:
@@ -30,10 +30,14 @@ def line(record: Mapping[str, Any], eager: Mapping[str, float]) -> str:
     """One task in a line."""
     name = f"L{record['level']}_{record['task']}"
     head = f"{name:7} {record['name'][:44]:44} {record['status']:8}"
-    if record["status"] != "solved":
+    if record["status"] not in ("solved", "timed"):
         return f"{head} {record['code']} {record['reason']}"
-    text = f"{head} {record['launches']:3} launches, {record['proved']}/{record['kernels']} kernels proved"
-    text += f", error {record['error']:.1e} in {record['cases']} cases"
+    text = f"{head} {record['launches']:3} launches"
+    if record["status"] == "timed":
+        text += ", nothing proved or run"
+    else:
+        text += f", {record['proved']}/{record['kernels']} kernels proved"
+        text += f", error {record['error']:.1e} in {record['cases']} cases"
     if "simulated_us" not in record:
         return text
     text += f", {record['simulated_us']:.1f} us ({record['low_us']:.1f} to {record['high_us']:.1f}, simulated)"

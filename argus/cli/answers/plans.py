@@ -52,6 +52,14 @@ class PlanAnswer(Answer, kw_only=True):
     outputs: dict[str, ViewPart]
 
 
+class LaunchCostPart(AnswerPart, kw_only=True):
+    """Equal launches of a plan, and the simulated time of all of them."""
+
+    launch: str
+    count: int
+    us: float
+
+
 class KernelBenchPart(AnswerPart, kw_only=True):
     """A task; `error`: the largest at reduced sizes, as |difference| / (1 + |wanted|)."""
 
@@ -59,7 +67,7 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     task: int
     name: str
     dtype: str
-    status: Literal["solved", "wrong", "unproved", "refused", "failed"]
+    status: Literal["solved", "timed", "wrong", "unproved", "refused", "failed"]
     code: str
     reason: str
     key: str
@@ -76,6 +84,7 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     low_us: float | UnsetType = UNSET
     high_us: float | UnsetType = UNSET
     protocol: str | UnsetType = UNSET
+    costs: list[LaunchCostPart] | UnsetType = UNSET
     cpu_seconds: float | UnsetType = UNSET
     machine: dict[str, str] | UnsetType = UNSET
 

@@ -1,6 +1,6 @@
 """Normalizations of templates with statistics of their own; the others are taken apart by `argus.plan.decompose`.
 
-layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
+layer_norm    rows: `layernorm`, short ones `short_rows`; rows too long for that: `moments`, then `whole`
 group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
 batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
 batch_statistic    mean or variance of channels, of the `moments` that batch_norm has
@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import BYTES, choose_rows
+from argus.ops.choice import BYTES, Choice, choose_rows
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
 from argus.plan.planning import Planning
@@ -34,11 +34,10 @@ def layer_norm(planner: Planning, group: Group, node: Node) -> View:
     short = n <= LONGEST_ROW
     weight, bias = _affine(planner, node, n, node.dtype if short else "f32")
     if short:
-        choice = choose_rows("layernorm", n, node.dtype)
+        choice = short_rows(n, node.dtype) or choose_rows("layernorm", n, node.dtype)
         arguments = {"X": x, "W": weight, "B": bias, "Y": result}
-        planner.emit(
-            "layernorm", choice.kernel, choice.knobs, {"M": m, "N": n}, arguments, scalars, nodes=tuple(group.nodes)
-        )
+        sizes = {"M": m, "N": n}
+        planner.emit(choice.file, choice.kernel, choice.knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
         return result
     channels = max((k for k in range(1, 257) if n % k == 0), default=1)
     length = n // channels
@@ -48,6 +47,16 @@ def layer_norm(planner: Planning, group: Group, node: Node) -> View:
     knobs = _second(node.dtype, length, channels)
     planner.emit("normalize", "whole", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
     return result
+
+
+def short_rows(n: int, dtype: str) -> Choice | None:
+    """The kernel for rows that a part of a wave holds; None where they are longer."""
+    each = 16 // BYTES[dtype]
+    lanes = next((lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * each >= n), None)
+    if lanes is None:
+        return None
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, "LANES": lanes, "WIDTH": BYTES[dtype] * math.gcd(each, n)}
+    return Choice("short_rows", "short_layernorm", knobs)
 
 
 def _affine(planner: Planning, node: Node, elements: int, dtype: str) -> tuple[View, View]:

@@ -23,6 +23,7 @@ from argus.plan.views import View, permuted, reshaped
 
 ROUND = 1024
 """What parts of a product are multiples of, as far as they are that long."""
+SHAPE = ("M", "N", "K", "a_by_k", "b_by_k")
 MOST_MATRICES = 4096
 """Launches of a batch of 2-byte products."""
 
@@ -71,8 +72,9 @@ def in_parts(
 ) -> View:  # fmt: skip
     """A product whose second operand is too large for one launch: some columns of the result at a time, each part made
     by itself and copied to its place."""
-    rows = (planner.limit - 1) // (found.k * BYTES[node.dtype])
-    rows -= rows % (ROUND if rows >= ROUND else 1)
+    most = (planner.limit - 1) // (found.k * BYTES[node.dtype])
+    rows = -(-found.n // -(-found.n // max(most, 1)))  # parts of one size
+    rows = min(most - most % ROUND, rows + -rows % ROUND) if most >= ROUND else most
     if rows < 1 or group.triangle != "none" or any(kind in ("mn", "zmn") for kind in knobs.values()):
         stated = f"a product of {found.n * found.k} elements with operands of all its elements has no template"
         raise PlanError("ARG-G103", f"{stated}; nearest are operands of rows or columns", node.name, node.line)
@@ -171,9 +173,13 @@ def f32_knobs(found: Factors) -> dict[str, KnobValue]:
 
 
 def narrow_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
-    """What the dispatcher of the library chooses among the kernels that go through LDS and do not divide K."""
+    """The tile for these very sizes (`matmul_chain.json`), else what the dispatcher of the library chooses among
+    the kernels that go through LDS and do not divide K."""
+    here = (found.m, found.n, found.k, found.a_by_k, found.b_by_k)
+    known: Sequence[Mapping[str, Any]] = table("matmul_chain")["rows"]
     rows: Sequence[Mapping[str, Any]] = table("matmul")["rows"]
-    able = [row for row in rows if row["kernel"] == "matmul"]
+    able = [row for row in known if tuple(row[name] for name in SHAPE) == here]
+    able = able or [row for row in rows if row["kernel"] == "matmul"]
     reach = (LIMIT - 1) // (2 * max(found.n, found.k))
     choice = choose_matmul(
         min(found.m, reach), found.n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k, rows=able

@@ -22,6 +22,10 @@ from argus.plan.views import View, permuted, reshaped
 LONGEST = 1 << 16
 """Elements of a row above which fewer than `ENOUGH` rows are cut into pieces."""
 ENOUGH = 64
+COLUMNS, FULL = 256, 1024
+"""Columns of a workgroup that reduces a middle axis, and workgroups below which the axis is cut."""
+LEAST, LONG = 32, 512
+"""Elements of a column that a workgroup has at least after that, and of a column that is cut."""
 HELD = 128
 """Elements of a middle axis that `axissoftmax` has in registers."""
 
@@ -57,6 +61,10 @@ def reduced(planner: Planning, group: Group, node: Node) -> View:
     return as_type(planner, made, node) if kind == "logsumexp" else made
 
 
+WHOLE = {"n": "mn", "ac": "c"}
+"""What the axes of an operand of one row, or of the columns of one matrix, are when these are cut."""
+
+
 def after_maps(planner: Planning, group: Group, chain: Group, node: Node) -> View:
     """A reduction that takes its elements through a chain of maps."""
     found = chain_kinds(planner.graph, chain, node)
@@ -64,10 +72,10 @@ def after_maps(planner: Planning, group: Group, chain: Group, node: Node) -> Vie
     (a, k, c), kinds = found
     head = planner.graph.nodes[chain.head]
     kind, outer = node.attributes["kind"], node.elements // c
-    if c == 1 and (a == 1 or set(kinds) <= {"one", "mn"}):
-        pieces = cut(a, k)
+    if a == 1 or set(kinds) <= {"one", "mn", "c", "akc"}:
+        pieces = cut(a, k) if c == 1 else cut_columns(a, k, c)
         a, k = a * pieces, k // pieces
-        kinds = ["mn" if each == "n" and pieces > 1 else each for each in kinds]
+        kinds = [WHOLE.get(each, each) if pieces > 1 else each for each in kinds]
     knobs = {f"HAS_{name}": each for name, each in zip(NAMES, kinds, strict=False)} | step_knobs(chain.steps)
     arguments = {
         name: planner.row_major(planner.at(value), head.dtype, (value,))
@@ -77,7 +85,7 @@ def after_maps(planner: Planning, group: Group, chain: Group, node: Node) -> Vie
     knobs |= {"OP": kind, "RESULT": dtype}
     result = walked(planner, (a, k, c), head.dtype, knobs, arguments, step_scalars(chain.steps), tuple(group.nodes))
     if a > outer:
-        result = one_run(planner, result, (outer, a // outer, 1), kind, "f32", group, node.dtype)
+        result = one_run(planner, result, (outer, a // outer, c), kind, "f32", group, node.dtype)
     made = reshaped(result, node.shape)
     assert made is not None
     return made
@@ -134,9 +142,9 @@ def one_run(
         sizes = {"A": a, "K": k, "C": c}
         planner.emit("axissoftmax", "logsumexp_axis", held(k, c, dtype), sizes, {"X": view, "L": made}, nodes=nodes)
         return made
-    pieces = cut(a, k) if kind != "logsumexp" and c == 1 else 1
+    pieces = 1 if kind == "logsumexp" else cut(a, k) if c == 1 else cut_columns(a, k, c)
     if pieces > 1:
-        view = over_rows(planner, view, (a * pieces, k // pieces), kind, dtype, nodes)
+        view = one_run(planner, view, (a * pieces, k // pieces, c), kind, dtype, group)
         k, dtype = pieces, "f32"
     if c > 1 and result == "f32":
         made = planner.temporary((a, c), "f32")
@@ -153,6 +161,15 @@ def cut(rows: int, length: int) -> int:
     if rows >= ENOUGH or length <= LONGEST:
         return 1
     return next((pieces for pieces in range(4096, 1, -1) if length % pieces == 0), 1)
+
+
+def cut_columns(a: int, k: int, c: int) -> int:
+    """Into how many pieces columns are cut, where there are few: the fewest that fill the chip and divide them."""
+    wide = a * -(-c // COLUMNS)
+    if k < LONG:
+        return 1
+    able = [pieces for pieces in range(1, k // LEAST + 1) if k % pieces == 0]
+    return next((pieces for pieces in able if pieces * wide >= FULL), able[-1])
 
 
 def over_rows(

@@ -1,6 +1,7 @@
 """Normalizations of templates with statistics of their own; the others are taken apart by `argus.plan.decompose`.
 
 layer_norm    rows: `layernorm`, short ones `short_rows`; rows too long for that: `moments`, then `whole`
+axis_norm     rows, or a middle axis, divided by a norm of their own: `rownorm`, `axisnorm`
 group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
 batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
 batch_statistic    mean or variance of channels, of the `moments` that batch_norm has
@@ -57,6 +58,27 @@ def short_rows(n: int, dtype: str) -> Choice | None:
         return None
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, "LANES": lanes, "WIDTH": BYTES[dtype] * math.gcd(each, n)}
     return Choice("short_rows", "short_layernorm", knobs)
+
+
+def axis_norm(planner: Planning, group: Group, node: Node) -> View:
+    """An axis divided by a norm of its own."""
+    at, dim = node.attributes, node.attributes["dim"]
+    x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
+    a, k, c = math.prod(node.shape[:dim]), node.shape[dim], math.prod(node.shape[dim + 1 :])
+    result = planner.temporary(node.shape, node.dtype)
+    arguments, nodes = {"X": x, "Y": result}, tuple(group.nodes)
+    if c == 1:
+        choice = choose_rows("layernorm", k, node.dtype)
+        knobs = {**choice.knobs, "NORM": at["kind"]}
+        kernel = choice.kernel.replace("layernorm", "rownorm")
+        planner.emit("rownorm", kernel, knobs, {"M": a, "N": k}, arguments, nodes=nodes)
+        return result
+    depth = next((depth for depth in (1, 2, 4, 8, 16, 32) if 4 * depth >= k), None)
+    width = BYTES[node.dtype] * math.gcd(4, c)
+    knobs = {"DTYPE": node.dtype, "NORM": at["kind"], "DEPTH": depth or 8, "WIDTH": width}
+    sizes, scalars = {"A": a, "K": k, "C": c}, {"eps": at["eps"]}
+    planner.emit("axisnorm", "axisnorm" if depth else "axisnorm_long", knobs, sizes, arguments, scalars, nodes)
+    return result
 
 
 def _affine(planner: Planning, node: Node, elements: int, dtype: str) -> tuple[View, View]:

@@ -135,7 +135,7 @@ def padded(
     made = planner.filled((count, height + 2 * top, row), node.dtype, fill, "padded")
     sizes = {"Z": count, "H": height, "W": width, "sZ": plane, "sH": row}
     if height == 1 and top == 0:
-        sizes |= {"Z": 1, "H": count}
+        sizes |= {"Z": 1, "H": count, "sZ": count * plane}
     inside = View(made.buffer, made.shape, made.strides, top * row + left)
     knobs: dict[str, KnobValue] = {"DTYPE": node.dtype, "LANES": 64 if width > 16 else 16}
     planner.emit("pad", "pad", knobs, sizes, {"X": x, "Y": inside}, nodes=(node.name,))

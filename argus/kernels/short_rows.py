@@ -10,7 +10,7 @@ import argus as ag
 from argus import bf16, f16, f32
 
 DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type of X, W, B and Y")
-LANES = ag.knob(8, legal=(1, 2, 4, 8, 16, 32), why="lanes that share a row")
+LANES = ag.knob(8, legal=(2, 4, 8, 16, 32), why="lanes that share a row")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
 
 T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]

@@ -53,7 +53,7 @@ def layer_norm(planner: Planning, group: Group, node: Node) -> View:
 def short_rows(n: int, dtype: str) -> Choice | None:
     """The kernel for rows that a part of a wave holds; None where they are longer."""
     each = 16 // BYTES[dtype]
-    lanes = next((lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * each >= n), None)
+    lanes = next((lanes for lanes in (2, 4, 8, 16, 32) if lanes * each >= n), None)
     if lanes is None:
         return None
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, "LANES": lanes, "WIDTH": BYTES[dtype] * math.gcd(each, n)}

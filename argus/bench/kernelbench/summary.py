@@ -66,13 +66,19 @@ def _counts(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _ratio(records: Sequence[Mapping[str, Any]], eager: Mapping[str, float]) -> str:
-    """The geometric mean of measured eager over simulated, of the tasks that have both."""
-    found = [
-        eager[f"L{record['level']}_{record['task']}"] / record["simulated_us"]
+    """The geometric mean of measured eager over simulated, of the tasks that have both, at both ends of the clock's
+    intervals, too; a task is not slower unless even the low end of its interval is above the measured time."""
+    both = [
+        (eager[f"L{record['level']}_{record['task']}"], record)
         for record in records
         if "simulated_us" in record and f"L{record['level']}_{record['task']}" in eager
     ]
-    if not found:
+    if not both:
         return ""
-    mean = math.exp(sum(map(math.log, found)) / len(found))
-    return f"; measured eager / simulated {mean:.2f} (geometric mean of {len(found)})"
+    mean, least, most = (
+        math.exp(sum(math.log(measured / record[key]) for measured, record in both) / len(both))
+        for key in ("simulated_us", "high_us", "low_us")
+    )
+    level = sum(measured >= record["low_us"] for measured, record in both)
+    means = f"{mean:.2f} ({least:.2f} to {most:.2f}, geometric mean of {len(both)})"
+    return f"; measured eager / simulated {means}, not slower {level}"

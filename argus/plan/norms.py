@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import BYTES, Choice, choose_rows
+from argus.ops.choice import BYTES, Choice, choose_rows, choose_walk
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
 from argus.plan.planning import Planning
@@ -21,6 +21,8 @@ from argus.plan.rows import as_type
 from argus.plan.views import View
 
 LONGEST_ROW = 1 << 16
+LONGEST_NARROW = 1 << 14
+"""Elements of a row that is held though they are moved one by one."""
 MOST_IMAGES = 1024
 """Statistics that the launch which normalizes puts together itself."""
 
@@ -69,6 +71,8 @@ def axis_norm(planner: Planning, group: Group, node: Node) -> View:
     arguments, nodes = {"X": x, "Y": result}, tuple(group.nodes)
     if c == 1:
         choice = choose_rows("layernorm", k, node.dtype)
+        if k > LONGEST_NARROW and k % 4:  # addresses of single elements would not fit registers beside the row
+            choice = choose_walk("layernorm", "layernorm_long", 1, k, node.dtype)
         knobs = {**choice.knobs, "NORM": at["kind"]}
         kernel = choice.kernel.replace("layernorm", "rownorm")
         planner.emit("rownorm", kernel, knobs, {"M": a, "N": k}, arguments, nodes=nodes)

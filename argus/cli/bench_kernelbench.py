@@ -19,7 +19,7 @@ from typing import Any
 from argus.bench.kernelbench.asking import ClusterTask, TaskAsker, TaskProcess
 from argus.bench.kernelbench.campaign import campaign
 from argus.bench.kernelbench.summary import line, read_eager, summary
-from argus.bench.kernelbench.task_files import TaskFile, tasks_of
+from argus.bench.kernelbench.task_files import TaskFile, Timing, tasks_of
 from argus.cli.answers import KernelBenchAnswer, emit
 from argus.cli.many_machines import cluster
 from argus.cli.usage import GOOD, UsageError
@@ -42,6 +42,8 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError(f"kernelbench takes --dtype f32 or bf16, not {args.dtype}")
     if args.eager is not None and args.dtype != "bf16":
         raise UsageError("--eager: measured times are of bf16 runs; f32 is judged without a time beside it")
+    if args.time_only and args.no_time:
+        raise UsageError("--time-only and --no-time leave nothing to do")
     if find_spec("torch") is None:
         raise ModuleNotFoundError("argus bench kernelbench needs torch", name="torch")
     try:
@@ -80,7 +82,8 @@ def _judged(
     """All records; each is printed as soon as it is there."""
     found: list[dict[str, Any]] = []
     started, made = time.monotonic(), 0
-    for record, known in campaign(tasks, args.dtype, args.records, asked, not args.no_time):
+    timing: Timing = "only" if args.time_only else not args.no_time
+    for record, known in campaign(tasks, args.dtype, args.records, asked, timing):
         found.append(record)
         made += not known
         pace = (time.monotonic() - started) / made if made else 0.0

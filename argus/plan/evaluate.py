@@ -266,6 +266,15 @@ def _batch_statistic(node: Node, operands: list[Array]) -> Array:
     return np.asarray(x.mean(dims) if node.attributes["kind"] == "mean" else x.var(dims))
 
 
+def _axis_norm(node: Node, operands: list[Array]) -> Array:
+    """Elements divided by the mean magnitude (l1), root of the sum of squares (l2) or root mean square of an axis."""
+    x, at = operands[0], node.attributes
+    if at["kind"] == "l1":
+        return np.asarray(x / np.abs(x).mean(at["dim"], keepdims=True))
+    squares = (x * x).sum(at["dim"], keepdims=True)
+    return np.asarray(x / np.sqrt(squares if at["kind"] == "l2" else squares / x.shape[at["dim"]] + at["eps"]))
+
+
 def _triangle(node: Node, operands: list[Array]) -> Array:
     return np.asarray(np.tril(operands[0]) if node.attributes["side"] == "lower" else np.triu(operands[0]))
 
@@ -280,6 +289,7 @@ _WHOLE: Mapping[str, Callable[[Node, list[Array]], Array]] = {
     "softmax": _softmax,
     "log_softmax": _softmax,
     "layer_norm": _layer_norm,
+    "axis_norm": _axis_norm,
     "group_norm": _group_norm,
     "batch_norm": _batch_norm,
     "pool": _pooled,

@@ -41,6 +41,7 @@ OTHERS = (
     "softmax",
     "log_softmax",
     "layer_norm",
+    "axis_norm",
     "group_norm",
     "batch_norm",
     "pool",

@@ -9,6 +9,9 @@ Operands of steps are values made elsewhere, at most three; each has elements fo
 spans of the result's elements in row-major order: [1, N) is the last axis, [N, M * N) the one before. So a reshape on
 the way changes nothing.
 
+A chain of maps whose value only a reduction needs is computed by the reduction's launch (`before`), as far as its
+operands have whole axes of [A, K, C], where K is what is reduced.
+
 Groups are emitted in the order of their last nodes; every operand of a group is made before that.
 """
 
@@ -28,6 +31,12 @@ PRODUCT = {"one": "one", "n": "n", "m": "m", "mn": "mn", "zmn": "zmn"}
 IMAGES = {"one": "one", "m": "go", "zm": "ngo", "zmn": "all"}
 """Of [N, C, pixels]: one number, one per channel, one per channel of an image, one per element."""
 WINDOWS = {"one": "one", "zmn": "all"}
+
+CHAINED = ("sum", "mean", "max", "min")
+"""Reductions that take their elements through a chain."""
+CHAINED_ROWS = {"one": "one", "z": "m", "m": "n", "zmn": "mn"}
+CHAINED_AXIS = {"one": "one", "n": "c", "zn": "ac", "zmn": "akc"}
+"""What `chain_rows` and `chain_axis` call the axes of an operand, of [A, K, C] as z, m, n."""
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -66,6 +75,8 @@ class Group:
     """Where the head is broadcast: along which elements of the result it has elements of its own."""
     possible: bool = True
     """Whether the kernels can do its first map."""
+    before: Group | None = None
+    """The chain of maps that a reduction takes its elements through."""
 
 
 def grouped(graph: Graph) -> list[Group]:
@@ -80,8 +91,51 @@ def grouped(graph: Graph) -> list[Group]:
             extended(graph, group, taken)
         taken |= set(group.nodes)
         groups.append(group)
+    groups = absorbed(graph, groups)
     order = {name: number for number, name in enumerate(graph.nodes)}
     return sorted(groups, key=lambda g: order[g.nodes[-1]])
+
+
+def absorbed(graph: Graph, groups: list[Group]) -> list[Group]:
+    """The groups, with chains of maps that only a reduction needs put into its group."""
+    made = {group.tail: group for group in groups if group.inner and group.possible}
+    for group in groups:
+        node = graph.nodes[group.head]
+        if group.inner or node.op != "reduce" or node.attributes["kind"] not in CHAINED:
+            continue
+        chain = made.get(node.inputs[0])
+        if chain is not None and _only_for(graph, chain, node) and chain_kinds(graph, chain, node) is not None:
+            group.before, group.nodes = chain, [*chain.nodes, *group.nodes]
+            groups = [other for other in groups if other is not chain]
+    return groups
+
+
+def _only_for(graph: Graph, chain: Group, node: Node) -> bool:
+    used = chain.tail in graph.outputs or graph.consumers[chain.tail] != (node.name,)
+    types = {graph.nodes[name].dtype for name in (chain.head, *(operand.value for operand in chain.operands))}
+    return not used and chain.spans is None and len(types) == 1
+
+
+def chain_kinds(graph: Graph, chain: Group, node: Node) -> tuple[tuple[int, int, int], list[str]] | None:
+    """A, K and C of a reduction, and which of these axes the operands of the chain before it have; None if they have
+    others, or if its axes are apart. A reduction of everything is of rows, as long as operands have their last axis."""
+    dims, shape = sorted(node.attributes["dims"]), graph.nodes[chain.tail].shape
+    first, last = dims[0], dims[-1]
+    if any(extent > 1 for dim, extent in enumerate(shape) if first < dim < last and dim not in dims):
+        return None
+    a, k, c = math.prod(shape[:first]), math.prod(shape[first : last + 1]), math.prod(shape[last + 1 :])
+    if a == c == 1:
+        points = boundaries(chain.operands, k)
+        if points is None or len(points) > 3:
+            return None
+        k = points[1] if len(points) == 3 else k
+        a = points[-1] // k
+    ends = (c, c * k, a * c * k)
+    kinds = [kind_of(operand.spans, (1, *ends)) for operand in chain.operands]
+    known = CHAINED_ROWS if c == 1 else {**CHAINED_AXIS, **({"mn": "akc"} if a == 1 else {})}
+    if any(kind not in known for kind in kinds):
+        return None
+    return (a, k, c), [known[kind] for kind in kinds if kind is not None]
 
 
 def _started(graph: Graph, node: Node) -> Group:

@@ -1,6 +1,7 @@
 """Normalizations of templates with statistics of their own; the others are taken apart by `argus.plan.decompose`.
 
-layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
+layer_norm    rows: `layernorm`, short ones `short_rows`; rows too long for that: `moments`, then `whole`
+axis_norm     rows, or a middle axis, divided by a norm of their own: `rownorm`, `axisnorm`
 group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
 batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
 batch_statistic    mean or variance of channels, of the `moments` that batch_norm has
@@ -12,7 +13,7 @@ import math
 from collections.abc import Mapping
 
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import BYTES, choose_rows
+from argus.ops.choice import BYTES, Choice, choose_rows, choose_walk
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
 from argus.plan.planning import Planning
@@ -20,6 +21,8 @@ from argus.plan.rows import as_type
 from argus.plan.views import View
 
 LONGEST_ROW = 1 << 16
+LONGEST_NARROW = 1 << 14
+"""Elements of a row that is held though they are moved one by one."""
 MOST_IMAGES = 1024
 """Statistics that the launch which normalizes puts together itself."""
 
@@ -34,11 +37,10 @@ def layer_norm(planner: Planning, group: Group, node: Node) -> View:
     short = n <= LONGEST_ROW
     weight, bias = _affine(planner, node, n, node.dtype if short else "f32")
     if short:
-        choice = choose_rows("layernorm", n, node.dtype)
+        choice = short_rows(n, node.dtype) or choose_rows("layernorm", n, node.dtype)
         arguments = {"X": x, "W": weight, "B": bias, "Y": result}
-        planner.emit(
-            "layernorm", choice.kernel, choice.knobs, {"M": m, "N": n}, arguments, scalars, nodes=tuple(group.nodes)
-        )
+        sizes = {"M": m, "N": n}
+        planner.emit(choice.file, choice.kernel, choice.knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
         return result
     channels = max((k for k in range(1, 257) if n % k == 0), default=1)
     length = n // channels
@@ -47,6 +49,39 @@ def layer_norm(planner: Planning, group: Group, node: Node) -> View:
     sizes = {"B": m, "K": channels, "S": length}
     knobs = _second(node.dtype, length, channels)
     planner.emit("normalize", "whole", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+    return result
+
+
+def short_rows(n: int, dtype: str) -> Choice | None:
+    """The kernel for rows that a part of a wave holds; None where they are longer."""
+    each = 16 // BYTES[dtype]
+    lanes = next((lanes for lanes in (2, 4, 8, 16, 32) if lanes * each >= n), None)
+    if lanes is None:
+        return None
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, "LANES": lanes, "WIDTH": BYTES[dtype] * math.gcd(each, n)}
+    return Choice("short_rows", "short_layernorm", knobs)
+
+
+def axis_norm(planner: Planning, group: Group, node: Node) -> View:
+    """An axis divided by a norm of its own."""
+    at, dim = node.attributes, node.attributes["dim"]
+    x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
+    a, k, c = math.prod(node.shape[:dim]), node.shape[dim], math.prod(node.shape[dim + 1 :])
+    result = planner.temporary(node.shape, node.dtype)
+    arguments, nodes = {"X": x, "Y": result}, tuple(group.nodes)
+    if c == 1:
+        choice = choose_rows("layernorm", k, node.dtype)
+        if k > LONGEST_NARROW and k % 4:  # addresses of single elements would not fit registers beside the row
+            choice = choose_walk("layernorm", "layernorm_long", 1, k, node.dtype)
+        knobs = {**choice.knobs, "NORM": at["kind"]}
+        kernel = choice.kernel.replace("layernorm", "rownorm")
+        planner.emit("rownorm", kernel, knobs, {"M": a, "N": k}, arguments, nodes=nodes)
+        return result
+    depth = next((depth for depth in (1, 2, 4, 8, 16, 32) if 4 * depth >= k), None)
+    width = BYTES[node.dtype] * math.gcd(4, c)
+    knobs = {"DTYPE": node.dtype, "NORM": at["kind"], "DEPTH": depth or 8, "WIDTH": width}
+    sizes, scalars = {"A": a, "K": k, "C": c}, {"eps": at["eps"]}
+    planner.emit("axisnorm", "axisnorm" if depth else "axisnorm_long", knobs, sizes, arguments, scalars, nodes)
     return result
 
 

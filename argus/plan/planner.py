@@ -36,6 +36,7 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
     "softmax": rows.softmax,
     "log_softmax": rows.softmax,
     "layer_norm": norms.layer_norm,
+    "axis_norm": norms.axis_norm,
     "group_norm": norms.group_norm,
     "batch_norm": norms.batch_norm,
     "pool": windows.pooled,

@@ -2,7 +2,8 @@
 
 Operands are taken as they are stored, by rows or by k; anything else is copied. A product with one matrix for the whole
 batch has more rows instead of a batch. Products of 2-byte types have no batch in their template: they are a launch per
-matrix. f32 products use the xf32 instructions only if the caller allows it.
+matrix. Those of few elements and a long K are divided along K (`split`, then `combine`), if nothing follows them. f32
+products use the xf32 instructions only if the caller allows it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import BYTES, LIMIT, choose_matmul, choose_walk, table
+from argus.ops.choice import BYTES, LIMIT, choose_matmul, choose_walk, matmul_with, table
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import NAMES, Group, kind_of
 from argus.plan.maps import copied, step_knobs, step_scalars
@@ -23,6 +24,14 @@ from argus.plan.views import View, permuted, reshaped
 
 ROUND = 1024
 """What parts of a product are multiples of, as far as they are that long."""
+SPLIT_TILE = {
+    "BM": 64, "BN": 64, "WM": 2, "WN": 2, "INST": 16, "DEPTH": 4, "STAGES": 2, "XM": 0, "GROUP": 1
+}  # fmt: skip
+SPLITS, FEW_TILES, LONG_K = (2, 4, 8, 16), 64, 1 << 14
+"""Parts of K, tiles of a result up to which it is divided, and the least K."""
+NARROW_TILE = 128 * 128
+"""Elements of the largest tile with accesses below eight bytes."""
+SHAPE = ("M", "N", "K", "a_by_k", "b_by_k")
 MOST_MATRICES = 4096
 """Launches of a batch of 2-byte products."""
 
@@ -49,6 +58,9 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
     alone = not group.steps and group.triangle == "none"
     if found.n == 1 and found.z == 1 and alone and not found.a_by_k:
         return matvec(planner, group, node, found)
+    tiles = -(-found.m // SPLIT_TILE["BM"]) * -(-found.n // SPLIT_TILE["BN"])
+    if alone and found.z == 1 and node.dtype != "f32" and tiles <= FEW_TILES and found.k >= LONG_K:
+        return divided(planner, group, node, found, next((s for s in SPLITS if s * tiles >= CUS), SPLITS[-1]))
     knobs: dict[str, KnobValue] = {}
     arguments: dict[str, View] = {}
     for name, operand in zip(NAMES, group.operands, strict=False):
@@ -65,14 +77,30 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
     return whole_product(planner, group, node, found, knobs, {**arguments, "C": result}, scalars)
 
 
+def divided(planner: Planning, group: Group, node: Node, found: Factors, splits: int) -> View:
+    """A product whose workgroups share K; the parts of their sums, in f32, are added up by a launch of its own."""
+    row = {"kernel": "split", "knobs": {**SPLIT_TILE, "SPLITS": splits}}
+    m, n, k = found.m, found.n, found.k
+    choice = matmul_with(row, m, n, k, node.dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k)
+    assert choice.then is not None
+    parts = planner.temporary((splits, m, n), "f32")
+    result = planner.temporary(node.shape, node.dtype)
+    nodes, sizes = tuple(group.nodes), {"M": m, "N": n, "K": k}
+    planner.emit(choice.file, choice.kernel, choice.knobs, sizes, {"A": found.a, "B": found.b, "W": parts}, nodes=nodes)
+    then, extents = choice.then, {"M": m, "N": n}
+    planner.emit(then.file, then.kernel, then.knobs, extents, {"W": parts, "C": result}, nodes=nodes)
+    return result
+
+
 def in_parts(
     planner: Planning, group: Group, node: Node, found: Factors, knobs: Mapping[str, KnobValue],
     arguments: Mapping[str, View], result: View,
 ) -> View:  # fmt: skip
     """A product whose second operand is too large for one launch: some columns of the result at a time, each part made
     by itself and copied to its place."""
-    rows = (planner.limit - 1) // (found.k * BYTES[node.dtype])
-    rows -= rows % (ROUND if rows >= ROUND else 1)
+    most = (planner.limit - 1) // (found.k * BYTES[node.dtype])
+    rows = -(-found.n // -(-found.n // max(most, 1)))  # parts of one size
+    rows = min(most - most % ROUND, rows + -rows % ROUND) if most >= ROUND else most
     if rows < 1 or group.triangle != "none" or any(kind in ("mn", "zmn") for kind in knobs.values()):
         stated = f"a product of {found.n * found.k} elements with operands of all its elements has no template"
         raise PlanError("ARG-G103", f"{stated}; nearest are operands of rows or columns", node.name, node.line)
@@ -171,14 +199,24 @@ def f32_knobs(found: Factors) -> dict[str, KnobValue]:
 
 
 def narrow_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
-    """What the dispatcher of the library chooses among the kernels that go through LDS and do not divide K."""
+    """The tile for these very sizes (`matmul_chain.json`), else what the dispatcher of the library chooses among
+    the kernels that go through LDS and do not divide K."""
+    here = (found.m, found.n, found.k, found.a_by_k, found.b_by_k)
+    known: Sequence[Mapping[str, Any]] = table("matmul_chain")["rows"]
     rows: Sequence[Mapping[str, Any]] = table("matmul")["rows"]
-    able = [row for row in rows if row["kernel"] == "matmul"]
+    able = [row for row in known if tuple(row[name] for name in SHAPE) == here]
+    able = able or [row for row in rows if row["kernel"] == "matmul" and _fits(row["knobs"], found)]
     reach = (LIMIT - 1) // (2 * max(found.n, found.k))
     choice = choose_matmul(
         min(found.m, reach), found.n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k, rows=able
     )
     return dict(choice.knobs)
+
+
+def _fits(knobs: Mapping[str, Any], found: Factors) -> bool:
+    """Whether registers hold the addresses of a tile: single elements need one each."""
+    along = [found.n, found.m if found.a_by_k else found.k, found.n if found.b_by_k else found.k]
+    return math.gcd(8, *along) >= 4 or int(knobs["BM"]) * int(knobs["BN"]) <= NARROW_TILE
 
 
 def matvec(planner: Planning, group: Group, node: Node, found: Factors) -> View:

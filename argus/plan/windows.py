@@ -1,6 +1,7 @@
 """Pooling: windows of the input as an overlapping view (`argus.kernels.windows`), padded by a launch of its own.
 
-One and two dimensions are one launch of `pool`. Three are two: the planes, then along the depth, each padded by itself.
+One and two dimensions are one launch of `pool`; the lines of one dimension are rows of one plane. Three are two
+launches: the planes, then along the depth, each padded by itself.
 A padded array's border is filled once and never written.
 """
 
@@ -63,6 +64,8 @@ def planes(
 ) -> View:
     """Windows over the rows and columns of `outer` planes."""
     (height, down, kh, stride_h, dilation_h), (width, across, kw, stride_w, dilation_w) = axes
+    if height == down == 1:  # rows of one plane, so that the threads of a workgroup have several of them
+        outer, height, down, stride_h = 1, outer, outer, 1
     knobs = {"OP": node.attributes["kind"], **window_knobs(node, (kh, kw), stride_w, dilation_w, across)}
     sizes = {
         "Z": outer,
@@ -131,6 +134,8 @@ def padded(
     plane = (height + 2 * top) * row
     made = planner.filled((count, height + 2 * top, row), node.dtype, fill, "padded")
     sizes = {"Z": count, "H": height, "W": width, "sZ": plane, "sH": row}
+    if height == 1 and top == 0:
+        sizes |= {"Z": 1, "H": count, "sZ": count * plane}
     inside = View(made.buffer, made.shape, made.strides, top * row + left)
     knobs: dict[str, KnobValue] = {"DTYPE": node.dtype, "LANES": 64 if width > 16 else 16}
     planner.emit("pad", "pad", knobs, sizes, {"X": x, "Y": inside}, nodes=(node.name,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.templates.attention import ATTENTION
 from bench.templates.convolutions import CONVOLUTIONS
+from bench.templates.fused_reductions import FUSED_REDUCTIONS
 from bench.templates.maps import MAPS
 from bench.templates.norms import NORMS
 from bench.templates.places import PLACES
@@ -15,5 +16,6 @@ from bench.templates.template import Template
 from bench.templates.windows import WINDOWS
 
 TEMPLATES: tuple[Template, ...] = (
-    *MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *ROW_STATISTICS, *ATTENTION, *WINDOWS, *CONVOLUTIONS
+    *MAPS, *REDUCTIONS, *FUSED_REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *ROW_STATISTICS, *ATTENTION, *WINDOWS,
+    *CONVOLUTIONS
 )  # fmt: skip

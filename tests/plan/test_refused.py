@@ -70,10 +70,10 @@ def test_an_unknown_operation_and_a_wrong_order() -> None:
 
 
 def test_a_launch_that_cannot_be_cut_is_refused() -> None:
-    """A sum over one long column is not cut along what it adds up."""
+    """A sum over one column is not cut along what it adds up."""
     made = Builder()
-    graph = made.graph(made.reduce(made.input(1000, 2), "sum", (0,)))
+    graph = made.graph(made.reduce(made.input(500, 2), "sum", (0,)))
     with pytest.raises(
-        PlanError, match=r"ARG-G103: reduce_axis would reach 8000 bytes, and no axis of it can be cut: not"
+        PlanError, match=r"ARG-G103: reduce_axis would reach 4000 bytes, and no axis of it can be cut: not"
     ):
-        planned(graph, limit=2000)
+        planned(graph, limit=1000)

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from argus.bench.kernelbench.task_files import TaskFile
+from argus.bench.kernelbench.task_files import TaskFile, Timing
 from argus.cluster import Pool, WorkerDiedError
 from argus.cluster.work import machine
 
@@ -27,7 +27,7 @@ COMMAND = (sys.executable, "-W", "ignore", "-m", "argus.bench.kernelbench.worker
 class TaskAsker(Protocol):
     """Asked for one task at a time."""
 
-    def ask(self, task: TaskFile, dtype: str, timed: bool) -> dict[str, Any]: ...
+    def ask(self, task: TaskFile, dtype: str, timed: Timing) -> dict[str, Any]: ...
 
     def close(self) -> None: ...
 
@@ -39,7 +39,7 @@ class TaskProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
 
-    def ask(self, task: TaskFile, dtype: str, timed: bool) -> dict[str, Any]:
+    def ask(self, task: TaskFile, dtype: str, timed: Timing) -> dict[str, Any]:
         """The record of a task; if the process dies of it, that is its record."""
         process = self._alive()
         assert process.stdin is not None
@@ -81,7 +81,7 @@ class ClusterTask:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def ask(self, task: TaskFile, dtype: str, timed: bool) -> dict[str, Any]:
+    def ask(self, task: TaskFile, dtype: str, timed: Timing) -> dict[str, Any]:
         item = {**named(task, dtype), "timed": timed, "source": task.path.read_text(encoding="utf-8")}
         try:
             answer = self._pool.ask(WORK, item).result()

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from argus.bench.kernelbench.asking import TaskAsker
-from argus.bench.kernelbench.task_files import TaskFile
+from argus.bench.kernelbench.task_files import TaskFile, Timing
 from argus.provenance import digest
 
 WORKER = "argus.bench.kernelbench.worker"
@@ -27,7 +27,7 @@ Recorded = tuple[dict[str, Any], bool]
 
 
 def campaign(
-    tasks: Sequence[TaskFile], dtype: str, file: Path, askers: Sequence[TaskAsker], timed: bool = True
+    tasks: Sequence[TaskFile], dtype: str, file: Path, askers: Sequence[TaskAsker], timed: Timing = True
 ) -> Iterator[Recorded]:
     """The record of every task, and whether it was there already."""
     known = records(file)
@@ -42,7 +42,7 @@ def campaign(
 
 
 def judged_by(
-    askers: Sequence[TaskAsker], tasks: Sequence[TaskFile], dtype: str, timed: bool
+    askers: Sequence[TaskAsker], tasks: Sequence[TaskFile], dtype: str, timed: Timing
 ) -> Iterator[tuple[TaskFile, dict[str, Any]]]:
     """Tasks with their records, as they are done. What an asker raises is raised here; no task is begun after that."""
     waiting: SimpleQueue[TaskFile] = SimpleQueue()
@@ -76,7 +76,7 @@ def judged_by(
         over.set()
 
 
-def key_of(task: TaskFile, dtype: str, timed: bool) -> str:
+def key_of(task: TaskFile, dtype: str, timed: Timing) -> str:
     """What a record depends on."""
     words = f"{task.id} {dtype} {timed} {digest(WORKER)}"
     return hashlib.sha256(words.encode() + task.path.read_bytes()).hexdigest()[:24]

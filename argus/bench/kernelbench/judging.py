@@ -26,13 +26,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from argus.bench.contestant import from_choice
-from argus.bench.kept import Timed
 from argus.bench.kernelbench.full_size import at_full_size
 from argus.bench.kernelbench.reduced import ENOUGH, VARIANTS, Sizes, structured
-from argus.bench.kernelbench.task_files import TaskFile
+from argus.bench.kernelbench.task_files import TaskFile, Timing
+from argus.bench.kernelbench.timing import simulated
 from argus.clock.protocol import Protocol
-from argus.ops.choice import Choice, NoKernel
+from argus.ops.choice import NoKernel
 from argus.pipeline import Unproved, program_of, report_of
 from argus.plan.graph import Graph, PlanError
 from argus.plan.plan import Plan
@@ -63,7 +62,7 @@ FAMILIES = (
 """The first of these that a graph has gives the family; what has none is a map."""
 
 
-def judged(task: TaskFile, dtype: str, timed: bool = True, protocol: Protocol = "graph") -> dict[str, Any]:
+def judged(task: TaskFile, dtype: str, timed: Timing = True, protocol: Protocol = "graph") -> dict[str, Any]:
     """The record of one task."""
     started = time.process_time()
     record: dict[str, Any] = {"level": task.level, "task": task.number, "name": task.name, "dtype": dtype}
@@ -79,11 +78,14 @@ def judged(task: TaskFile, dtype: str, timed: bool = True, protocol: Protocol = 
     return record
 
 
-def _judged(task: TaskFile, dtype: str, timed: bool, protocol: Protocol) -> dict[str, Any]:
+def _judged(task: TaskFile, dtype: str, timed: Timing, protocol: Protocol) -> dict[str, Any]:
     graph = full_graph(task, dtype)
     found: dict[str, Any] = {"family": family_of(graph)}
     plan = planned(graph)
-    found |= {"launches": len(plan.launches), **proofs(plan)}
+    found |= {"launches": len(plan.launches)}
+    if timed == "only":
+        return {**found, **simulated(plan, protocol, proved=False), "status": "timed", "code": "", "reason": ""}
+    found |= proofs(plan)
     if found["unknown"]:
         return {**found, "status": "unproved", "code": "ARG-G107", "reason": "a kernel of the plan is not proved"}
     cases = list(_cases(task, dtype))
@@ -255,24 +257,3 @@ def _away(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> float:
     if not np.isfinite(found[finite]).all():
         return float("inf")
     return float((np.abs(found - wanted)[finite] / (1 + np.abs(wanted[finite]))).max(initial=0.0))
-
-
-def simulated(plan: Plan, protocol: Protocol) -> dict[str, Any]:
-    """The plan's time at full size on the clock, launches added; of equal launches one is timed."""
-    known: dict[Any, Any] = {}
-    launches = []
-    for launch in plan.launches:
-        key = (launch.key, tuple(launch.sizes.items()))
-        if key not in known:
-            choice = Choice(launch.file, launch.kernel, launch.knobs)
-            known[key] = from_choice(launch.kernel, choice, launch.sizes).launches(protocol=protocol)[0]
-        launches.append(known[key])
-    timed = Timed.of(launches)
-    assert timed.interval is not None
-    low, high = timed.interval.low, timed.interval.high
-    return {
-        "simulated_us": round(timed.us, 2),
-        "low_us": round(low, 2),
-        "high_us": round(high, 2),
-        "protocol": protocol,
-    }

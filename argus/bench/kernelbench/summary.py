@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-STATUSES = ("solved", "unsampled", "wrong", "unproved", "refused", "failed")
+STATUSES = ("solved", "timed", "unsampled", "wrong", "unproved", "refused", "failed")
 
 
 def read_eager(file: Path) -> dict[str, float]:
@@ -30,10 +30,14 @@ def line(record: Mapping[str, Any], eager: Mapping[str, float]) -> str:
     """One task in a line."""
     name = f"L{record['level']}_{record['task']}"
     head = f"{name:7} {record['name'][:44]:44} {record['status']:8}"
-    if record["status"] != "solved":
+    if record["status"] not in ("solved", "timed"):
         return f"{head} {record['code']} {record['reason']}"
-    text = f"{head} {record['launches']:3} launches, {record['proved']}/{record['kernels']} kernels proved"
-    text += f", error {record['error']:.1e} in {record['cases']} cases"
+    text = f"{head} {record['launches']:3} launches"
+    if record["status"] == "timed":
+        text += ", nothing proved or run"
+    else:
+        text += f", {record['proved']}/{record['kernels']} kernels proved"
+        text += f", error {record['error']:.1e} in {record['cases']} cases"
     if "full_size" in record:
         full = record["full_size"]
         text += f", {full['elements']} elements of {full['blocks']} workgroups right at full size"
@@ -65,13 +69,19 @@ def _counts(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _ratio(records: Sequence[Mapping[str, Any]], eager: Mapping[str, float]) -> str:
-    """The geometric mean of measured eager over simulated, of the tasks that have both."""
-    found = [
-        eager[f"L{record['level']}_{record['task']}"] / record["simulated_us"]
+    """The geometric mean of measured eager over simulated, of the tasks that have both, at both ends of the clock's
+    intervals, too; a task is not slower unless even the low end of its interval is above the measured time."""
+    both = [
+        (eager[f"L{record['level']}_{record['task']}"], record)
         for record in records
         if "simulated_us" in record and f"L{record['level']}_{record['task']}" in eager
     ]
-    if not found:
+    if not both:
         return ""
-    mean = math.exp(sum(map(math.log, found)) / len(found))
-    return f"; measured eager / simulated {mean:.2f} (geometric mean of {len(found)})"
+    mean, least, most = (
+        math.exp(sum(math.log(measured / record[key]) for measured, record in both) / len(both))
+        for key in ("simulated_us", "high_us", "low_us")
+    )
+    level = sum(measured >= record["low_us"] for measured, record in both)
+    means = f"{mean:.2f} ({least:.2f} to {most:.2f}, geometric mean of {len(both)})"
+    return f"; measured eager / simulated {means}, not slower {level}"

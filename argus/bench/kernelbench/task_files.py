@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 LEVELS = (1, 2)
+Timing = bool | Literal["only"]
+"""Whether a task is timed; `only`: it is planned and timed, nothing is proved or run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,14 @@ class FullSizePart(AnswerPart, kw_only=True):
     worst: float
 
 
+class LaunchCostPart(AnswerPart, kw_only=True):
+    """Equal launches of a plan, and the simulated time of all of them."""
+
+    launch: str
+    count: int
+    us: float
+
+
 class KernelBenchPart(AnswerPart, kw_only=True):
     """A task; `error`: the largest at reduced sizes, as |difference| / (1 + |wanted|).
 
@@ -70,7 +78,7 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     task: int
     name: str
     dtype: str
-    status: Literal["solved", "unsampled", "wrong", "unproved", "refused", "failed"]
+    status: Literal["solved", "timed", "unsampled", "wrong", "unproved", "refused", "failed"]
     code: str
     reason: str
     key: str
@@ -89,6 +97,7 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     low_us: float | UnsetType = UNSET
     high_us: float | UnsetType = UNSET
     protocol: str | UnsetType = UNSET
+    costs: list[LaunchCostPart] | UnsetType = UNSET
     cpu_seconds: float | UnsetType = UNSET
     machine: dict[str, str] | UnsetType = UNSET
 

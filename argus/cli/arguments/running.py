@@ -170,6 +170,7 @@ def _register_bench(verbs: Any) -> None:
     parser.add_argument("--task", type=int, help="kernelbench: one task")
     parser.add_argument("--eager", type=Path, metavar="FILE", help="kernelbench: measured times (task, eager_min_ms)")
     parser.add_argument("--no-time", action="store_true", help="kernelbench: judge without the clock")
+    parser.add_argument("--time-only", action="store_true", help="kernelbench: plan and time; nothing is proved or run")
     parser.add_argument("--run-python", action="store_true", help="kernelbench: execute the tasks' files, in a worker")
     parser.add_argument(
         "--records", type=Path, default=Path(KERNELBENCH), metavar="FILE", help="kernelbench: where records are kept"

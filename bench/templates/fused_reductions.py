@@ -48,7 +48,7 @@ def short_norm(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
 
 LENGTHS = (1, 2, 255, 256, 257, 511, 512, 513, 1025)
 """Beside the pieces of a row that a wave walks."""
-COLUMNS = ((1, 1), (3, 2), (15, 255), (16, 256), (17, 257), (33, 513), (5, 700))
+COLUMNS = ((1, 1), (3, 2), (15, 255), (16, 256), (17, 257), (33, 513), (5, 700), (2, 64), (31, 3), (32, 65))
 """K and C beside the rows of a step and the columns of a workgroup."""
 
 
@@ -65,8 +65,9 @@ def _rows() -> tuple[Case, ...]:
     gated: Knobs = {**GATED, "HAS_U": "n", "HAS_V": "mn", "HAS_W": "m"}
     lengths = [one("chain_rows", {**wave, **SQUARED, "HAS_U": "mn"}, M=1 + n % 5, N=n) for n in LENGTHS]
     several = [one("chain_rows", {**four, **gated, "OP": "mean"}, M=2, N=n) for n in (1, 1023, 1024, 1025, 2049)]
+    few = [one("chain_rows", {**wave, **gated, "OP": "max"}, M=m, N=n) for m in (1, 3, 4, 8) for n in (63, 64, 65)]
     narrow = [one("chain_rows", {"DTYPE": "bf16", "WIDTH": 16, "RESULT": "bf16", **SQUARED, "HAS_U": "n"}, M=3, N=520)]
-    return (*plain, *lengths, *several, *narrow)
+    return (*plain, *lengths, *several, *few, *narrow)
 
 
 def _middle() -> tuple[Case, ...]:
@@ -82,7 +83,7 @@ def _middle() -> tuple[Case, ...]:
 
 def _softmax(kernel: str) -> tuple[Case, ...]:
     """Columns beside a multiple of 256, K up to what registers hold."""
-    shapes = [(1, 1), (2, 3), (13, 255), (16, 256), (15, 257), (9, 513)]
+    shapes = [(k, c) for k in (1, 2, 9, 13, 15, 16) for c in (1, 3, 255, 256, 257, 513)]
     plain = [
         (step("axissoftmax", kernel, {"WIDTH": 4}, A=1 + number % 3, K=k, C=c),) for number, (k, c) in enumerate(shapes)
     ]
@@ -96,7 +97,7 @@ def _short() -> tuple[Case, ...]:
     found = []
     for lanes in (2, 4, 8, 16, 32):
         knobs: Knobs = {"DTYPE": "f32", "LANES": lanes, "WIDTH": 4}
-        for n in (1, 4 * lanes - 1, 4 * lanes):
+        for n in sorted({1, 2, 3, lanes, lanes + 1, 2 * lanes, 3 * lanes - 1, 4 * lanes - 2, 4 * lanes - 1, 4 * lanes}):
             found.append((step("short_rows", "short_layernorm", knobs, M=256 // lanes + n % 3 - 1, N=n),))
     narrow: Knobs = {"DTYPE": "bf16", "LANES": 2, "WIDTH": 16}
     return (*found, (step("short_rows", "short_layernorm", narrow, M=300, N=16),))

@@ -16,6 +16,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -62,20 +63,29 @@ def _sites(
     body: Sequence[ops.Op], loops: tuple[ops.For, ...], conditions: tuple[tuple[Expr, bool], ...]
 ) -> Iterator[StoreSite]:
     for op in body:
-        if isinstance(op, ops.For):
-            yield from _sites(op.body, (*loops, op), conditions)
-        elif isinstance(op, ops.If):
-            yield from _sites(op.then, loops, (*conditions, (op.cond, True)))
-            yield from _sites(op.orelse, loops, (*conditions, (op.cond, False)))
-        elif isinstance(op, ops.Atomic):
-            if op.access.space == "global":
-                raise NotSampled("workgroups add to elements together (atomics): one alone says nothing")
-        elif isinstance(op, ops.Store):
-            if op.access.space == "global":
-                yield StoreSite(op.access, loops, conditions)
-        else:
-            for block in op.blocks:
-                yield from _sites(block, loops, conditions)
+        match op:
+            case ops.For():
+                yield from _sites(op.body, (*loops, op), conditions)
+            case ops.If():
+                yield from _sites(op.then, loops, (*conditions, (op.cond, True)))
+                yield from _sites(op.orelse, loops, (*conditions, (op.cond, False)))
+            case ops.Schedule():
+                for block in op.blocks:
+                    yield from _sites(block, loops, conditions)
+            case ops.Atomic():
+                if op.access.space == "global":
+                    raise NotSampled("workgroups add to elements together (atomics): one alone says nothing")
+            case ops.Store():
+                if op.access.space == "global":
+                    yield StoreSite(op.access, loops, conditions)
+            case (
+                ops.Index() | ops.Constant() | ops.Convert() | ops.Lanes() | ops.Registers() | ops.Map() |
+                ops.Bitcast() | ops.Mfma() | ops.Instruction() | ops.Load() | ops.CopyToLds() | ops.Symbol() |
+                ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.Check()
+            ):  # fmt: skip
+                pass
+            case _:
+                assert_never(op)
 
 
 def written(

@@ -4,7 +4,7 @@
 
 Every step is one that the knowledge base proposes; nothing is searched. Without `--judge` a kernel is proved and timed,
 with it all stages of the judge are passed. `--library` times the library's kernel for the same computation too. All
-times simulated.
+times are simulated; those that no judge took have their interval.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from argus.agent.judge.court import Court
 from argus.agent.lower import lower
 from argus.check import check
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
+from argus.clock.uncertainty import interval_of
 from argus.compile.cache import compile_cached
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
@@ -144,10 +145,13 @@ CASES = {
 }
 
 
-def microseconds(kernel: Kernel, sizes: dict[str, int], routing: RoutingTensors | None = None) -> float:
+def timed(kernel: Kernel, sizes: dict[str, int], routing: RoutingTensors | None = None) -> tuple[float, str]:
+    """Microseconds at the sustained clock, and the same with their interval."""
     work = work_of(kernel, compile_cached(scheduled(kernel)).object, sizes, 0, routing)
     seen = sample(work, 0)
-    return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)
+    launch = time_prepared(work, prepared(seen, 0), matrix_element(seen))[1]
+    took, limits = launch.sustained.microseconds, interval_of(launch)
+    return took, f"{took:.1f} us ({limits.low:.1f} to {limits.high:.1f})"
 
 
 def row(name: str, judged: bool, library: bool) -> str:
@@ -161,16 +165,17 @@ def row(name: str, judged: bool, library: bool) -> str:
         found = Court(Problem.of(task)).judge(text, 0)
         status = f"judged: {found.verdict}" + "".join(f", {v.rule} {v.message}" for v in found.violations[:1])
         took = min(found.times.values(), default=float("nan"))
+        words = f"{took:.1f} us"
     else:
         status = check(scheduled(read(text))).status
-        took = microseconds(read(text), sizes, task.routing)
-    line = f"{name}: {took:.1f} us, {status}"
+        took, words = timed(read(text), sizes, task.routing)
+    line = f"{name}: {words}, {status}"
     if library:
         file, kernel, knobs = case.library
         theirs = read(str(ROOT / "argus/kernels" / file), knobs, kernel=kernel)
         wanted = {s.name: {**sizes, **case.sizes}[s.name] for s in theirs.shapes}
-        best = microseconds(theirs, wanted, task.routing)
-        line += f"; library {kernel} {knobs} {best:.1f} us: {100 * best / took:.0f} %"
+        best, words = timed(theirs, wanted, task.routing)
+        line += f"; library {kernel} {knobs} {words}: {100 * best / took:.0f} %"
     return line
 
 

@@ -16,7 +16,7 @@ from argus.check import check
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.task import load_task
-from bench.agent_chains import ROOT, Step, microseconds
+from bench.agent_chains import ROOT, Step, timed
 
 BOTH: Step = ("lds-staging", {"barriers": "both"})
 CROSS: Step = ("lds-swizzle", {"kind": "cross", "amount": 2})
@@ -80,7 +80,7 @@ def row(case: Case, proved: bool) -> str:
     for step, params in case.steps:
         after = lower(after, step, params)
     status = f", {check(scheduled(read(after))).status}" if proved else ""
-    old, new = microseconds(read(text), case.sizes), microseconds(read(after), case.sizes)
+    (old, _), (new, _) = timed(read(text), case.sizes), timed(read(after), case.sizes)
     sizes = " x ".join(str(n) for n in case.sizes.values())
     return f"{case.entry}: {sizes}: {old:.1f} us -> {new:.1f} us ({old / new:.2f}x){status}"
 

@@ -20,7 +20,16 @@ from argus.layout.expr import Expr
 
 Mask = NDArray[np.bool_]
 Event = Literal[
-    "matrix", "counted", "global_load", "global_store", "lds_access", "lds_order", "barrier", "registers", "stated"
+    "matrix",
+    "counted",
+    "indexed",
+    "global_load",
+    "global_store",
+    "lds_access",
+    "lds_order",
+    "barrier",
+    "registers",
+    "stated",
 ]
 
 
@@ -40,6 +49,10 @@ class RuleEvents(Protocol):
 
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         """Index expressions that decide something: conditions, ends of loops, numbers as data."""
+        ...
+
+    def indexed(self, op: ops.Symbol, place: ProgramPoint) -> None:
+        """Data as an index; what is stated of it here is not yet a fact."""
         ...
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None: ...

@@ -33,6 +33,7 @@ WHOLE_KERNEL = -1
 """The op of obligations that speak of the whole grid; it is met when the walk has come to its end."""
 STATED_OF_VALUES = ("same", "distinct", "aligned", "invariant")
 STATED_OF_ACCESSES = ("bank_free", "vector", "coalesced")
+STATED_NUMBERS = "stated numbers"
 NOBODY_LOOKED = "no rule looked at this"
 Key = tuple[int, str, str]
 
@@ -134,14 +135,16 @@ def _of(op: Op, outputs: frozenset[str], others: frozenset[str], statements: lis
             yield "race_free", "ordered", op.into
             yield "race_free", "lanes", op.into
             yield from _about_speed(op.into, statements)
+        case ops.Symbol():
+            yield "in_bounds", STATED_NUMBERS, None
         case ops.Barrier():
             yield "race_free", "met by all waves", None
         case ops.Check():
             if op.rule in (*STATED_OF_VALUES, "reduced", "covers"):
                 yield op.rule, "stated", None
         case (
-            ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() |
-            ops.Registers() | ops.Lanes() | ops.Instruction() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.For() |
+            ops.Constant() | ops.Index() | ops.Map() | ops.Convert() | ops.Bitcast() | ops.Registers() | ops.Lanes() |
+            ops.Instruction() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.For() |
             ops.If() | ops.Schedule()
         ):  # fmt: skip
             return

@@ -295,6 +295,7 @@ class KernelWalk:
             case ops.Index():
                 self.values[op.result] = masks.index(self.threads, self.here(op.expr), op.result.count, self.tables)
             case ops.Symbol():
+                self.tell("indexed", lambda rule: rule.indexed(op, self.place()))
                 symbols.transfer(self, op)
             case ops.Load():
                 self.values[op.result] = memory_accesses.load(self, op)

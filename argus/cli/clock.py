@@ -18,7 +18,7 @@ from typing import Any
 from argus.cli.answers import ClockScoresAnswer, FitAnswer, ValidateAnswer, emit
 from argus.cli.usage import GOOD, UsageError
 from argus.clock.ablation import ablated
-from argus.clock.calibration import Row, RowError, read_rows
+from argus.clock.calibration import ROLES, Row, RowError, read_rows
 from argus.clock.fitting import FITTED
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.timing import LABEL
@@ -35,6 +35,8 @@ from argus.clock.validation import (
     rankings,
     residuals_of,
     score,
+    share_inside,
+    share_inside_without_family,
 )
 
 WRITTEN = (*FITTED, "power_limit_burst")
@@ -101,11 +103,11 @@ def _validate(rows: list[Row], args: argparse.Namespace) -> int:
     if not any(row.role == "validate" for row in rows):
         raise UsageError("none of the rows has the role validate")
     judged = judge(rows)
-    unseen = judge(rows, left_out(rows, PARAMETERS))
+    known = judge(rows, left_out(rows, PARAMETERS), ROLES)
     if args.json:
-        emit(ValidateAnswer, _to_json(rows, judged, unseen))
+        emit(ValidateAnswer, _to_json(rows, judged, known))
     else:
-        print(table(rows, judged, unseen))
+        print(table(rows, judged, known))
     return GOOD
 
 
@@ -128,14 +130,16 @@ def _regimes(judged: list[Judged]) -> dict[str, Score]:
     return {str(regime): score(members) for regime, members in by_regime(judged).items()}
 
 
-def _to_json(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> dict[str, Any]:
+def _to_json(rows: list[Row], judged: list[Judged], known: list[Judged]) -> dict[str, Any]:
+    unseen = _to_validate(known)
     return {
         "label": LABEL,
         "all": score(judged).to_json(),
         "unseen": score(unseen).to_json(),
         "regimes": {regime: score(members).to_json() for regime, members in by_regime(judged).items()},
         "unseen_regimes": {regime: score(members).to_json() for regime, members in by_regime(unseen).items()},
-        "inside_interval": _inside(unseen),
+        "inside_interval": share_inside(unseen, residuals()),
+        "inside_without_family": share_inside_without_family(unseen, known),
         "ranks": {shape: found.rank for shape, found in rankings(rows).items()},
         "rows": [
             {
@@ -155,15 +159,14 @@ def _to_json(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> dic
     }
 
 
-def _inside(judged: list[Judged]) -> float:
-    """Share of rows whose published time lies in the interval printed for them."""
-    limits = residuals()
-    held = [limits[each.regime].low <= each.ratio <= limits[each.regime].high for each in judged]
-    return sum(held) / len(held)
+def _to_validate(judged: list[Judged]) -> list[Judged]:
+    return [each for each in judged if each.row.role == "validate"]
 
 
-def table(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> str:
-    """The rows and the scores as Markdown."""
+def table(rows: list[Row], judged: list[Judged], known: list[Judged]) -> str:
+    """The rows and the scores as Markdown; `known`: rows of both roles, predicted by clocks without their family."""
+    unseen = _to_validate(known)
+    without = share_inside_without_family(unseen, known)
     lines = [
         LABEL,
         "",
@@ -191,7 +194,11 @@ def table(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> str:
         ),
         _scores("all", score(judged), score(unseen)),
         "",
-        f"{100 * _inside(unseen):.0f} % of the rows lie inside the interval printed for them, their family left out.",
+        f"{100 * share_inside(unseen, residuals()):.0f} % of the rows lie inside the interval printed for them, their "
+        "family left out of the fit"
+        + (
+            f"; {100 * without:.0f} % if the interval's limits are made without it too." if without is not None else "."
+        ),
         "Programs with several published times: {1}; half their range is {0:.1%} of the time in the median.".format(
             *floor_of(rows)
         ),

@@ -166,6 +166,26 @@ def residuals_of(judged: Sequence[Judged]) -> dict[Regime, Residuals]:
     return found
 
 
+def share_inside(judged: Sequence[Judged], limits: Mapping[Regime, Residuals]) -> float:
+    """Share of rows whose published time lies in the interval of their regime."""
+    held = [limits[each.regime].low <= each.ratio <= limits[each.regime].high for each in judged]
+    return sum(held) / len(held)
+
+
+def share_inside_without_family(judged: Sequence[Judged], known: Sequence[Judged]) -> float | None:
+    """The same with limits made of the rows `known` of other families only; None if there is no other family."""
+    families = {each.row.family for each in known}
+    if len(families) < 2:
+        return None
+    held = 0.0
+    for family in families:
+        members = [each for each in judged if each.row.family == family]
+        if members:
+            limits = residuals_of([each for each in known if each.row.family != family])
+            held += len(members) * share_inside(members, limits)
+    return held / len(judged)
+
+
 def _limits(judged: Sequence[Judged]) -> tuple[float, float, float]:
     weights = _weights(judged)
     ratios = [each.ratio for each in judged]

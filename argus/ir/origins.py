@@ -3,10 +3,13 @@
     e = ag.as_index(expert[b].load(ONE, width=4), 0, E - 1)         the tensor `expert`
 
 A number is followed back through what only moves it: registers, lanes, wider integer types, the arms of a selection,
-what loops and branches hand on. What is found is where it was made: a load, a constant, arithmetic.
+what loops and branches hand on. What is found is where it was made: a load, a constant, arithmetic. `reached` is the
+other direction, through everything: all values that depend on some.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -69,3 +72,20 @@ def numbers(dtype: DType) -> tuple[int, int]:
     """The least and the greatest number of an integer type."""
     signed = dtype.kind == "int"
     return (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if signed else (0, (1 << dtype.bits) - 1)
+
+
+def reached(
+    every: Sequence[ops.Op], values: Iterable[Value], written: Iterable[ops.Tensor | ops.Shared] = ()
+) -> set[Value]:
+    """All values that depend on these, or on memory that holds them: by operands, loops, branches and memory."""
+    found, memories = set(values), set(written)
+    size = -1
+    while size != len(found) + len(memories):
+        size = len(found) + len(memories)
+        for op in every:
+            read = any(part.reads and part.memory in memories for part in op.footprints)
+            if not op.blocks and (read or any(v in found for v in op.operands)):
+                found |= set(op.results)
+                memories |= {part.memory for part in op.footprints if part.writes}
+            found |= {value for value, sources in op.sources if any(v in found for v in sources)}
+    return found

@@ -205,7 +205,7 @@ class _Verifier:
             if (
                 low is not None
                 and high is not None
-                and (low < 0 or low + a.count * a.memory.dtype.bytes > a.memory.bytes)
+                and (high < 0 or low + a.count * a.memory.dtype.bytes > a.memory.bytes)
             ):
                 raise IrError(f"`{a.address}` is never inside the {a.memory.bytes} bytes of {a.memory.name}", op)
         elif len(a.coords) != len(a.memory.axes):

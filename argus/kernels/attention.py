@@ -287,7 +287,7 @@ def packed_spec(causal):
 @ag.kernel(
     threads=T,
     waves=(WAVES,),
-    requires="W1 == W + 1 and scale > 0",
+    requires=f"W1 == W + 1 and B <= {FAR} and scale > 0",
     computes=packed_spec(causal),
     example=dict(Tq=300, HK=1, G=2, Tk=300, B=2, W=2, W1=3),
     policy=dict(waves_per_simd=2),

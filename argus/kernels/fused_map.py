@@ -36,7 +36,8 @@ AT = {
 }
 KINDS = list(AXES)
 
-DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and the operands")
+DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X")
+GIVEN = ag.knob("X", legal=("X", "f32", "bf16", "f16"), why="element type of the operands; X: that of X")
 RESULT = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of Y")
 HAS_X = ag.knob("abc", legal=KINDS[1:], why="the axes of X")
 HAS_U = ag.knob("none", legal=KINDS, why="the axes of U")
@@ -47,7 +48,9 @@ WIDE = ag.knob(4, legal=(1, 2, 4), why="elements per access; C must be a multipl
 
 TYPES = {"f32": f32, "bf16": bf16, "f16": f16}
 T, R = TYPES[DTYPE], TYPES[RESULT]
-SIZE = 4 if DTYPE == "f32" else 2
+OPERANDS = DTYPE if GIVEN == "X" else GIVEN
+G = TYPES[OPERANDS]
+SIZE, EACH = 4 if DTYPE == "f32" else 2, 4 if OPERANDS == "f32" else 2
 SPAN = 256 * 4 * CHUNKS
 PART = ag.Owner(p=CHUNKS, t=256, e=4, c="p*1024 + t*4 + e")
 ONE = ag.Owner(t=256, z="t*0")
@@ -62,24 +65,24 @@ ONE = ag.Owner(t=256, z="t*0")
 )
 def fused_map(
     X: ag.In[AXES[HAS_X], T],
-    U: ag.In[AXES[HAS_U], T],
-    V: ag.In[AXES[HAS_V], T],
-    W: ag.In[AXES[HAS_W], T],
+    U: ag.In[AXES[HAS_U], G],
+    V: ag.In[AXES[HAS_V], G],
+    W: ag.In[AXES[HAS_W], G],
     Y: ag.Out["A B C", R],
     p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
 ):  # fmt: skip
     a, b, bc = ag.grid(A, B, ag.cdiv(C, SPAN))
     at = bc * SPAN
 
-    def one(place):
-        """The number of a row, in every thread."""
-        return place.load(ONE, width=SIZE).without().to(f32)
+    def operand(values, kind, size):
+        def one(place):
+            """The number of a row, in every thread."""
+            return place.load(ONE, width=size).without().to(f32)
 
-    def each(place):
-        """A number for every element of the piece."""
-        return place.load(PART, width=SIZE * WIDE, guard="shape").to(f32)
+        def each(place):
+            """A number for every element of the piece."""
+            return place.load(PART, width=size * WIDE, guard="shape").to(f32)
 
-    def operand(values, kind):
         return {
             "none": lambda: 0.0,
             "one": lambda: one(values[0]),
@@ -92,7 +95,7 @@ def fused_map(
             "abc": lambda: each(values[a, b, at]),
         }[kind]()
 
-    x = operand(X, HAS_X)
-    given = {"U": operand(U, HAS_U), "V": operand(V, HAS_V), "W": operand(W, HAS_W)}
+    x = operand(X, HAS_X, SIZE)
+    given = {"U": operand(U, HAS_U, EACH), "V": operand(V, HAS_V, EACH), "W": operand(W, HAS_W, EACH)}
     y = after(x, given, [p0, p1, p2, p3, p4, p5, p6, p7])
     Y[a, b, at].store(y.to(R), width=(4 if RESULT == "f32" else 2) * WIDE, guard="shape")

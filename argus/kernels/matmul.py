@@ -104,11 +104,14 @@ def place(M, N):
     return (z * GROUP + x // 8) * XM + x % 8 // (8 // XM), y * (8 // XM) + x % (8 // XM)
 
 
-def load(X, turned, move, rows, start, kt, last):
-    """A k-step of an operand to registers; zeros past the last row and past K."""
+def load(X, turned, move, rows, start, kt, last, batch=()):
+    """A k-step of an operand to registers; zeros past the last row and past K. `batch`: which matrix, if X has several;
+    rows past its end are those of the next one, so a mask cuts them off."""
     if turned:
-        return X[kt * BK, start].load(move, width=min(WIDTH, 2 * block(rows)[1]), guard="shape")
-    return X[start, kt * BK].load(move, width=WIDTH, guard="shape" if KTAIL else kt < last)
+        corner = X[batch[0], kt * BK, start] if len(batch) else X[kt * BK, start]
+        return corner.load(move, width=min(WIDTH, 2 * block(rows)[1]), guard="shape")
+    corner = X[batch[0], start, kt * BK] if len(batch) else X[start, kt * BK]
+    return corner.load(move, width=WIDTH, guard="shape" if KTAIL or len(batch) else kt < last)
 
 
 def keep(buffer, part, turned, rows):
@@ -124,14 +127,15 @@ def whole_turns(steps):
     return DEPTH * ag.cdiv(steps, DEPTH) if DEPTH else steps
 
 
-def product(A, B, bm, bn, spans):
-    """The tile's sum over `spans` of k-steps (first, steps in whole turns, end of data); a wave holds its part."""
+def product(A, B, bm, bn, spans, of_a=(), of_b=()):
+    """The tile's sum over `spans` of k-steps (first, steps in whole turns, end of data); a wave holds its part. `of_a`,
+    `of_b`: the matrix of a batch."""
     wm, wn = ag.wave()
     sA, sB = [ag.shared(lds(BM), T) for s in range(STAGES)], [ag.shared(lds(BN), T) for s in range(STAGES)]
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
 
     def fetch(kt, end):
-        return load(A, A_T, MOVE_A, BM, bm * BM, kt, end), load(B, B_T, MOVE_B, BN, bn * BN, kt, end)
+        return load(A, A_T, MOVE_A, BM, bm * BM, kt, end, of_a), load(B, B_T, MOVE_B, BN, bn * BN, kt, end, of_b)
 
     def write(parts, stage=0):
         keep(sA[stage], parts[0], A_T, BM)

@@ -60,7 +60,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "number-does-not-fit",
         "{number} is not a value of {dtype}",
         "use a number of that type",
-        "A number meets a tile in the tile's element type.",
+        "A number meets a tile in the tile's element type. fp8 and bf8 have no infinity: convert to f32, then mask.",
     ),
     (
         "AG409",

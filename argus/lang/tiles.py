@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from argus.ir.float_formats import nearest
+from argus.ir.float_formats import FINITE, nearest
 from argus.ir.maps import MAPS
 from argus.ir.types import DType, Value, boolean, i32
 from argus.lang.context import ReadContext
@@ -120,6 +120,8 @@ def constant(ctx: ReadContext, number: float | int, dtype: DType, dist: Distribu
         low = -(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0
         if not low <= int(number) < low + (1 << dtype.bits):
             raise ctx.error("AG408", number=number, dtype=dtype)
+    elif dtype.name in FINITE and not isfinite(number):
+        raise ctx.error("AG408", number=number, dtype=dtype)
     elif dtype.kind == "float" and isfinite(number):
         found = nearest(number, dtype)
         if not isfinite(found) or (number and not found):

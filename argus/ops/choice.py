@@ -1,7 +1,7 @@
 """Which kernel of the library computes an operation at given sizes, and with which knobs.
 
     choose_matmul(4096, 4096, 4096, "bf16")   -> Choice("matmul", "matmul", {"BM": 256, "BN": 256, ...})
-    choose_rows("softmax", 1000, "f32")       -> Choice("softmax", "softmax", {"WAVES": 1, "CHUNKS": 4, ...})
+    choose_rows("softmax", 1000, "f32")       -> Choice("softmax", "softmax", {"WAVES": 2, "CHUNKS": 2, ...})
 
 The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench gemm --search --write` finds the rows of
 the first on the clock. What is not in a table is decided by a stated rule. Matrix products: of each kernel and knobs

@@ -6,6 +6,9 @@ product and never comes here (`argus.plan.decompose`). Bias, activation and othe
 
 Depthwise ones with windows or strides that `depthwise2d` does not have read their input as windows (`depthwise`),
 padded by a launch of its own.
+
+With few channels and large windows, a matrix instruction over channels has little to do: windows are then copied to
+rows of a matrix (`window_rows`), and the convolution is a product with these (2-byte types, two dimensions).
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from argus.ir.kernel import KnobValue
+from argus.ops.choice import BYTES
 from argus.plan.conv_tiles import Convolved, tile_knobs
-from argus.plan.graph import Node, PlanError
-from argus.plan.grouping import Group
+from argus.plan.graph import Node, PlanError, Shape
+from argus.plan.grouping import Group, operand_kind
 from argus.plan.maps import chained
 from argus.plan.planning import Planning
+from argus.plan.products import Factors, narrow_product, rounded
 from argus.plan.views import View, permuted, reshaped
 from argus.plan.windows import EXTENTS, padded, window_knobs
 
@@ -30,6 +35,10 @@ MOST_TAPS = 128
 """Products of one formula."""
 MOST_ALONE = 64
 """Taps of a depthwise convolution."""
+FEW_CHANNELS, MANY_TAPS = 4, 49
+"""Channels up to which, and taps from which, windows are copied to rows."""
+OF_PRODUCT = {"one": "one", "go": "m", "all": "zmn"}
+"""What a product calls the axes of an operand of a convolution's chain."""
 
 
 def convolved(planner: Planning, group: Group, node: Node) -> View:
@@ -42,7 +51,50 @@ def convolved(planner: Planning, group: Group, node: Node) -> View:
         return of_images(planner, group, node)
     if alone and {*weight.shape[2:], at["stride"][-1]} <= set(EXTENTS):
         return depthwise(planner, group, node)
+    if by_rows(planner, group, node, weight.shape):
+        return of_window_rows(planner, group, node, weight.shape)
     return over_channels(planner, group, node)
+
+
+def by_rows(planner: Planning, group: Group, node: Node, weight: Shape) -> bool:
+    """Whether windows are copied to rows: few channels, many taps, and what `window_rows` has."""
+    at = node.attributes
+    if len(node.shape) != 4 or node.dtype == "f32" or at["groups"] > 1 or set(at["dilation"]) != {1}:
+        return False
+    few = weight[1] <= FEW_CHANNELS and math.prod(weight[2:]) >= MANY_TAPS
+    there = set(weight[2:]) <= {5, 7, 9, 11} and at["stride"][1] in STRIDES
+    rows = node.shape[0] * math.prod(node.shape[2:]) * rounded(math.prod(weight[1:])) * BYTES[node.dtype]
+    kinds = {operand_kind(group, operand) for operand in group.operands}
+    return few and there and rows < planner.limit and kinds <= set(OF_PRODUCT)
+
+
+def of_window_rows(planner: Planning, group: Group, node: Node, weight: Shape) -> View:
+    """Windows copied to rows, then one product for every image: of the weights with these rows."""
+    at, nodes = node.attributes, tuple(group.nodes)
+    (images, features, down, across), (_, channels, high, wide) = node.shape, weight
+    x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
+    height, width = (extent + 2 * p for extent, p in zip(x.shape[2:], at["padding"], strict=True))
+    x = padded(planner, x, images * channels, x.shape[2:], at["padding"], node, 0.0)
+    taps = channels * high * wide
+    row = rounded(taps)
+    rows = planner.filled((images, down * across, row), node.dtype, 0.0, "padded")
+    filters = planner.filled((features, row), node.dtype, 0.0, "padded")
+    knobs: dict[str, KnobValue] = {"DTYPE": node.dtype, "CHANNELS": channels, "KH": high, "KW": wide}
+    knobs["STRIDE"] = at["stride"][1]
+    sizes = {"N": images, "P": down, "Q": across, "sN": channels * height * width, "sP": at["stride"][0] * width}
+    sizes |= {"sC": height * width, "sR": width, "yN": down * across * row, "yP": across * row, "yQ": row}
+    planner.emit("window_rows", "window_rows", knobs, sizes, {"X": x, "Y": rows}, nodes=nodes)
+    given = planner.typed(node.inputs[1], node.dtype)
+    extents = {"Z": 1, "H": features, "W": taps, "sZ": features * row, "sH": row}
+    planner.emit("pad", "pad", {"DTYPE": node.dtype}, extents, {"X": given, "Y": filters}, nodes=nodes)
+    steps, operands, scalars = chained(planner, group, node.dtype, OF_PRODUCT)
+    if images == 1:
+        steps = {name: "mn" if kind == "zmn" else kind for name, kind in steps.items()}
+    result = planner.temporary(node.shape, node.dtype)
+    found = Factors(filters, rows, False, False, images, features, down * across, row, images > 1, longer=True)
+    arguments = {"A": filters, "B": rows, **operands, "C": result}
+    narrow_product(planner, found, steps, arguments, scalars, node.dtype, nodes)
+    return result
 
 
 def over_channels(planner: Planning, group: Group, node: Node) -> View:

@@ -1,6 +1,5 @@
 """Nodes that no template computes, taken apart into nodes that templates do.
 
-    batch_norm of a matrix     mean of columns, deviations, their mean square, then x - mean, times a factor, plus bias
     group_norm of a matrix     layer norm of the groups' rows, then factor and bias of every column
     windows of one pixel       a convolution is a product of the weights with every image
 
@@ -20,8 +19,6 @@ class Rewriting:
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
-        self.statistics: dict[str, tuple[str, str]] = {}
-        """Mean and variance of a matrix's columns."""
 
     def add(self, like: Node, op: str, inputs: tuple[str, ...], shape: Shape, name: str = "", **attributes: Any) -> str:
         """A node for `like`, in its type and at its line; the last one has its name."""
@@ -34,46 +31,13 @@ def decomposed(graph: Graph) -> Graph:
     """The graph with such nodes taken apart."""
     made = Rewriting()
     for node in graph.nodes.values():
-        if node.op == "batch_norm" and len(node.shape) == 2 and node.attributes["training"]:
-            _batch_norm(made, node)
-        elif node.op == "batch_statistic" and len(graph.nodes[node.inputs[0]].shape) == 2:
-            _batch_statistic(made, graph, node)
-        elif node.op == "group_norm" and len(node.shape) == 2:
+        if node.op == "group_norm" and len(node.shape) == 2:
             _group_norm(made, node)
         elif node.op == "convolution" and _of_one_pixel(graph, node):
             _product(made, graph, node)
         else:
             made.nodes[node.name] = node
     return Graph(made.nodes, graph.inputs, graph.parameters, graph.outputs)
-
-
-def _batch_norm(made: Rewriting, node: Node) -> None:
-    x, weight, bias = node.inputs[:3]
-    columns = node.shape[1]
-    mean, variance = _of_columns(made, node, x, node.shape)
-    shifted = made.add(node, "shift", (variance,), (1, columns), p=node.attributes["eps"])
-    root = made.add(node, "rsqrt", (shifted,), (1, columns))
-    factor = made.add(node, "mul", (root, weight), (1, columns))
-    again = made.add(node, "sub", (x, mean), node.shape)
-    scaled = made.add(node, "mul", (again, factor), node.shape)
-    made.add(node, "add", (scaled, bias), node.shape, name=node.name)
-
-
-def _of_columns(made: Rewriting, node: Node, x: str, shape: Shape) -> tuple[str, str]:
-    """Mean and variance of columns, once for every matrix."""
-    if x not in made.statistics:
-        columns = shape[1]
-        mean = made.add(node, "reduce", (x,), (1, columns), kind="mean", dims=(0,), keepdim=True)
-        off = made.add(node, "sub", (x, mean), shape)
-        square = made.add(node, "square", (off,), shape)
-        variance = made.add(node, "reduce", (square,), (1, columns), kind="mean", dims=(0,), keepdim=True)
-        made.statistics[x] = mean, variance
-    return made.statistics[x]
-
-
-def _batch_statistic(made: Rewriting, graph: Graph, node: Node) -> None:
-    mean, variance = _of_columns(made, node, node.inputs[0], graph.nodes[node.inputs[0]].shape)
-    made.add(node, "view", (mean if node.attributes["kind"] == "mean" else variance,), node.shape, name=node.name)
 
 
 def _group_norm(made: Rewriting, node: Node) -> None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from argus.plan.graph import BINARY, SOURCES, UNARY, VIEWS, Graph, Node, Shape
+from argus.plan.graph import BINARY, FLOATS, SOURCES, UNARY, VIEWS, Graph, Node, Shape
 
 MOST_STEPS, MOST_OPERANDS = 8, 3
 NAMES = ("U", "V", "W")
@@ -31,6 +31,8 @@ PRODUCT = {"one": "one", "n": "n", "m": "m", "mn": "mn", "zmn": "zmn"}
 IMAGES = {"one": "one", "m": "go", "zm": "ngo", "zmn": "all"}
 """Of [N, C, pixels]: one number, one per channel, one per channel of an image, one per element."""
 WINDOWS = {"one": "one", "zmn": "all"}
+COLUMNS = {"one": "one", "n": "c", "m": "b", "mn": "bc"}
+"""Of a matrix whose columns are normalized."""
 
 CHAINED = ("sum", "mean", "max", "min")
 """Reductions that take their elements through a chain."""
@@ -149,6 +151,8 @@ def _started(graph: Graph, node: Node) -> Group:
         elif node.op in ("convolution", "conv_transpose", "pool") and len(node.shape) > 2:
             pixels = math.prod(node.shape[2:])
             axes, kinds = (1, pixels, node.shape[1] * pixels, node.elements), {**_images(node)}
+        elif node.op == "batch_norm" and len(node.shape) == 2:
+            axes, kinds = (1, node.shape[1], node.elements, node.elements), COLUMNS
         return Group(node.name, [node.name], node.name, axes=axes, kinds=kinds)
     start = max(dict.fromkeys(node.inputs), key=lambda name: graph.nodes[name].elements)
     group = Group(start, [], start, inner=True)
@@ -233,7 +237,7 @@ def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
         if node.inputs[0] == node.inputs[1]:
             steps = _of_itself(group, node, saved)
         else:
-            found = _binary(graph, node, group.tail, saved, operands)
+            found = _binary(graph, node, group, saved, operands)
             steps = None if found is None else [found]
         if steps is None:
             return False
@@ -270,16 +274,18 @@ def _with_head(graph: Graph, group: Group, node: Node) -> bool:
     return _appended(graph, group, node, group.head)
 
 
-def _binary(graph: Graph, node: Node, tail: str, saved: str, operands: list[ChainOperand]) -> ChainStep | None:
+def _binary(graph: Graph, node: Node, group: Group, saved: str, operands: list[ChainOperand]) -> ChainStep | None:
+    """Operands have the type of the head; in a chain of maps alone, one type that may be another."""
     left, right = node.inputs
-    other, turned = (right, False) if left == tail else (left, True)
+    other, turned = (right, False) if left == group.tail else (left, True)
     name = f"r{node.op}" if turned and node.op in ("sub", "div") else node.op
     if other == saved:
         return ChainStep(f"{name}_saved")
     source = graph.nodes[other]
     while source.op == "expand":
         source = graph.nodes[source.inputs[0]]
-    if source.dtype != graph.nodes[tail].dtype:
+    like = operands[0].value if group.inner and operands else group.head
+    if source.dtype not in FLOATS or (source.dtype != graph.nodes[like].dtype and (operands or not group.inner)):
         return None
     operand = ChainOperand(source.name, spans_of(source.shape, node.shape))
     if operand not in operands:

@@ -54,6 +54,8 @@ def chain(planner: Planning, group: Group) -> View:
     knobs: dict[str, KnobValue] = {"DTYPE": head.dtype, "RESULT": tail.dtype, **step_knobs(group.steps)}
     if group.spans is not None:
         knobs["HAS_X"] = _kind(group.spans, spans)
+    given = graph.nodes[group.operands[0].value].dtype if group.operands else head.dtype
+    knobs |= {"GIVEN": given} if given != head.dtype else {}
     arguments = {"X": planner.row_major(planner.at(group.head), head.dtype, (group.head,))}
     for name, operand in zip(NAMES, group.operands, strict=False):
         node = graph.nodes[operand.value]

@@ -4,6 +4,7 @@ layer_norm    rows: `layernorm`, short ones `short_rows`; rows too long for that
 axis_norm     rows, or a middle axis, divided by a norm of their own: `rownorm`, `axisnorm`
 group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
 batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
+              of a matrix: `column_moments`, `column_joined`, then `column_norm` with the chain after it
 batch_statistic    mean or variance of channels, of the `moments` that batch_norm has
 """
 
@@ -16,6 +17,7 @@ from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES, Choice, choose_rows, choose_walk
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
+from argus.plan.maps import chained
 from argus.plan.planning import Planning
 from argus.plan.rows import as_type
 from argus.plan.views import View
@@ -23,6 +25,8 @@ from argus.plan.views import View
 LONGEST_ROW = 1 << 16
 LONGEST_NARROW = 1 << 14
 """Elements of a row that is held though they are moved one by one."""
+LONGEST_PIECE, SHORTEST_PIECE = 64, 8
+"""Rows of a matrix whose columns a workgroup takes the moments of; where only fewer divide them, it takes all."""
 MOST_IMAGES = 1024
 """Statistics that the launch which normalizes puts together itself."""
 
@@ -111,6 +115,8 @@ def group_norm(planner: Planning, group: Group, node: Node) -> View:
 
 def batch_norm(planner: Planning, group: Group, node: Node) -> View:
     """Over all images and places of a channel, or with stored statistics."""
+    if len(node.shape) == 2:
+        return column_norm(planner, group, node)
     x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
     weight, bias = _affine(planner, node, node.shape[1], "f32")
     b, c, s = node.shape[0], node.shape[1], math.prod(node.shape[2:])
@@ -139,12 +145,56 @@ def batch_statistic(planner: Planning, group: Group, node: Node) -> View:
     """Mean or variance of every channel, over images and places."""
     source = planner.graph.nodes[node.inputs[0]]
     b, c, s = source.shape[0], source.shape[1], math.prod(source.shape[2:])
-    if source.name not in planner.kept:
-        x = planner.row_major(planner.at(source.name), source.dtype, (node.name,))
-        planner.kept[source.name] = moments(planner, x, (b * c, s), source, group)
-    middle, variance = of_channels(planner, source.name, (b, c, s), group)
+    if len(source.shape) == 2:
+        middle, variance = of_columns(planner, source, group)
+    else:
+        if source.name not in planner.kept:
+            x = planner.row_major(planner.at(source.name), source.dtype, (node.name,))
+            planner.kept[source.name] = moments(planner, x, (b * c, s), source, group)
+        middle, variance = of_channels(planner, source.name, (b, c, s), group)
     found = middle if node.attributes["kind"] == "mean" else variance
     return as_type(planner, View(found.buffer, node.shape, (1,), found.offset), node)
+
+
+def column_norm(planner: Planning, group: Group, node: Node) -> View:
+    """Batch norm of a matrix, with the chain after it."""
+    source = planner.graph.nodes[node.inputs[0]]
+    x = planner.row_major(planner.at(source.name), node.dtype, (node.name,))
+    if node.attributes["training"]:
+        mean, variance = of_columns(planner, source, group)
+    else:
+        mean, variance = (planner.typed(name, "f32") for name in node.inputs[3:])
+    weight, bias = (planner.typed(name, node.dtype) for name in node.inputs[1:3])
+    knobs, operands, scalars = chained(planner, group, node.dtype)
+    result = planner.temporary(node.shape, node.dtype)
+    arguments = {"X": x, "M": mean, "D": variance, "weight": weight, "shift": bias, "Y": result, **operands}
+    rows, columns = node.shape
+    given = {"eps": node.attributes["eps"], **scalars}
+    knobs = {"DTYPE": node.dtype, "WIDTH": BYTES[node.dtype] * math.gcd(4, columns), **knobs}
+    sizes = {"B": rows, "C": columns}
+    planner.emit("column_norm", "column_norm", knobs, sizes, arguments, given, nodes=tuple(group.nodes))
+    return result
+
+
+def of_columns(planner: Planning, source: Node, group: Group) -> tuple[View, View]:
+    """Mean and variance of a matrix's columns in f32, once: of pieces of rows, then of all."""
+    key = f"{source.name} together"
+    if key in planner.kept:
+        return planner.kept[key]
+    x = planner.row_major(planner.at(source.name), source.dtype, (source.name,))
+    rows, columns = source.shape
+    length = max(piece for piece in range(1, LONGEST_PIECE + 1) if rows % piece == 0)
+    length = rows if length < SHORTEST_PIECE else length
+    pieces, nodes = rows // length, tuple(group.nodes)
+    knobs: dict[str, KnobValue] = {"DTYPE": source.dtype, "WIDTH": BYTES[source.dtype] * math.gcd(4, columns)}
+    means, devs = (planner.temporary((pieces, columns), "f32") for _ in range(2))
+    sizes, arguments = {"A": pieces, "K": length, "C": columns}, {"X": x, "mean": means, "dev": devs}
+    planner.emit("column_norm", "column_moments", knobs, sizes, arguments, nodes=nodes)
+    mean, variance = (planner.temporary((columns,), "f32") for _ in range(2))
+    sizes, arguments = {"P": pieces, "C": columns}, {"means": means, "devs": devs, "M": mean, "D": variance}
+    planner.emit("column_norm", "column_joined", knobs, sizes, arguments, {"length": float(length)}, nodes)
+    planner.kept[key] = mean, variance
+    return mean, variance
 
 
 def of_channels(planner: Planning, name: str, extents: tuple[int, int, int], group: Group) -> tuple[View, View]:

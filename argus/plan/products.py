@@ -1,9 +1,10 @@
 """Matrix products with their chain: `gemm_f32`, `matmul_chain` for bf16 and f16; `matvec` for one column without chain.
 
 Operands are taken as they are stored, by rows or by k; anything else is copied. A product with one matrix for the whole
-batch has more rows instead of a batch. Products of 2-byte types have no batch in their template: they are a launch per
-matrix. Those of few elements and a long K are divided along K (`split`, then `combine`), if nothing follows them. f32
-products use the xf32 instructions only if the caller allows it.
+batch (by its shape, or broadcast) has more rows instead of a batch; other batches are one launch. Products of 2-byte
+types with few elements and a long K are divided along K (`split`, then `combine`), if nothing follows them. Where rows
+of their operands would be loaded by single elements, and often enough, they are copied to longer rows first
+(`aligned`). f32 products use the xf32 instructions only if the caller allows it.
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ SPLITS, FEW_TILES, LONG_K = (2, 4, 8, 16), 64, 1 << 14
 NARROW_TILE = 128 * 128
 """Elements of the largest tile with accesses below eight bytes."""
 SHAPE = ("M", "N", "K", "a_by_k", "b_by_k")
-MOST_MATRICES = 4096
-"""Launches of a batch of 2-byte products."""
+ALIGNED = 64
+"""Elements that copied rows are multiples of: a step along K, and a line of the caches."""
+OFTEN = 8
+"""Tiles along a row or column of the result from which operands with narrow rows are copied."""
+SPARE = 1.1
+"""How much more rows of tiles a batch may have than with the tile that leaves the fewest over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,19 @@ class Factors:
     k: int
     shared: bool = False
     """A is one matrix for the whole batch."""
+    longer: bool = False
+    """Operands are copies with rows of `ALIGNED` elements and zeros behind K; `k` is theirs."""
+
+    @property
+    def width(self) -> int:
+        """Bytes of the widest access to both operands, of 2-byte types."""
+        along = (self.m if self.a_by_k else self.k, self.n if self.b_by_k else self.k)
+        return 16 if self.longer else 2 * math.gcd(8, *along)
 
 
 def matmul(planner: Planning, group: Group, node: Node) -> View:
     """One product, batched or not, with the chain after it."""
-    found = factors(planner, node)
+    found = factors(planner, node, group)
     alone = not group.steps and group.triangle == "none"
     if found.n == 1 and found.z == 1 and alone and not found.a_by_k:
         return matvec(planner, group, node, found)
@@ -130,35 +143,65 @@ def whole_product(
         sizes = {"Z": found.z, "M": found.m, "N": found.n, "K": found.k}
         planner.emit("gemm_f32", "gemm_f32", knobs, sizes, {"A": found.a, "B": found.b, **arguments}, scalars, nodes)
         return result
-    if found.z > MOST_MATRICES:
-        stated = f"{found.z} products of {node.dtype} have no template; nearest is a batch of {MOST_MATRICES}, or f32"
-        raise PlanError("ARG-G104", stated, node.name, node.line)
-    knobs = {**narrow_knobs(found, node.dtype), **knobs}
-    for number in range(found.z):
-        each = {
-            "A": found.a if found.shared else _matrix(found.a, number, found.m * found.k),
-            "B": _matrix(found.b, number, found.k * found.n),
-            **{name: _of_batch(view, number, knobs.get(f"HAS_{name}"), found) for name, view in arguments.items()},
-        }
-        kinds = {key: "mn" if value == "zmn" else value for key, value in knobs.items()}
-        sizes = {"M": found.m, "N": found.n, "K": found.k}
-        planner.emit("matmul_chain", "matmul_chain", kinds, sizes, each, scalars, nodes)
+    found = aligned(planner, node, found)
+    kinds = {key: "mn" if value == "zmn" and found.z == 1 else value for key, value in knobs.items()}
+    narrow_product(planner, found, kinds, {"A": found.a, "B": found.b, **arguments}, scalars, node.dtype, nodes)
     return result
+
+
+def narrow_product(
+    planner: Planning, found: Factors, knobs: Mapping[str, KnobValue], arguments: Mapping[str, View],
+    scalars: Mapping[str, float], dtype: str, nodes: tuple[str, ...],
+) -> None:  # fmt: skip
+    """The launch of a product of a 2-byte type, batched or not; `knobs`: its chain."""
+    sizes = {"M": found.m, "N": found.n, "K": found.k}
+    chosen = narrow_knobs(found, dtype)
+    if found.z > 1:
+        sizes, chosen = {"Z": found.z, **sizes}, {**chosen, "BATCH": "shared" if found.shared else "both"}
+    if found.longer:
+        chosen |= {"LONGER": True, "STORE": 2 * math.gcd(4, found.n)}
+        sizes |= {"Q": rounded(found.m)} if found.a_by_k else {}
+        sizes |= {"P": rounded(found.n)} if found.b_by_k else {}
+    planner.emit("matmul_chain", "matmul_chain", {**chosen, **knobs}, sizes, arguments, scalars, nodes)
+
+
+def rounded(extent: int) -> int:
+    return -(-extent // ALIGNED) * ALIGNED
+
+
+def aligned(planner: Planning, node: Node, found: Factors) -> Factors:
+    """The operands, copied to longer rows where their elements would be loaded one by one, and often."""
+    tiles = [-(-extent // SPLIT_TILE["BM"]) for extent in (found.m, found.n)]
+    if found.width > 2 or min(tiles) < OFTEN:
+        return found
+    k = rounded(found.k)
+
+    def copied_to(x: View, matrices: int, rows: int, row: int, by_k: bool) -> View:
+        high, wide = (k, rounded(row)) if by_k else (rows, k)
+        made = planner.filled((matrices, high, wide), node.dtype, 0.0, "padded")
+        sizes = {"Z": matrices, "H": rows, "W": row, "sZ": high * wide, "sH": wide}
+        planner.emit("pad", "pad", {"DTYPE": node.dtype}, sizes, {"X": x, "Y": made}, nodes=(node.name,))
+        return made
+
+    of_a = (found.k, found.m) if found.a_by_k else (found.m, found.k)
+    of_b = (found.k, found.n) if found.b_by_k else (found.n, found.k)
+    a = copied_to(found.a, 1 if found.shared else found.z, *of_a, found.a_by_k)
+    b = copied_to(found.b, found.z, *of_b, found.b_by_k)
+    return replace(found, a=a, b=b, k=k, longer=True)
 
 
 def _matrix(view: View, number: int, elements: int) -> View:
     return replace(view, offset=view.offset + number * elements)
 
 
-def _of_batch(view: View, number: int, kind: KnobValue | None, found: Factors) -> View:
-    """The result's, or an operand's, part of one matrix of the batch."""
-    return _matrix(view, number, found.m * found.n) if kind in (None, "zmn") else view
-
-
-def factors(planner: Planning, node: Node) -> Factors:
+def factors(planner: Planning, node: Node, group: Group) -> Factors:
     """The operands of a product as its templates take them."""
     left, right = (planner.at(name) for name in node.inputs)
     k, n = right.shape[-2], right.shape[-1]
+    every = (1, n, math.prod(left.shape[:-1]) * n, math.prod(left.shape[:-1]) * n)
+    if _broadcast(right) and all(kind_of(operand.spans, every) in group.kinds for operand in group.operands):
+        right = _one_matrix(right)
+    left = _one_matrix(left) if _broadcast(left) and len(right.shape) > 2 else left
     shared = len(left.shape) == 2 and len(right.shape) > 2
     if len(right.shape) == 2:
         if len(left.shape) > 2:
@@ -174,6 +217,16 @@ def factors(planner: Planning, node: Node) -> Factors:
     a, a_by_k = stored(planner, left, node)
     b, turned = stored(planner, right, node)
     return Factors(a, b, a_by_k, not turned, z, m, n, k, shared)
+
+
+def _broadcast(view: View) -> bool:
+    """Whether a batch is one matrix again and again."""
+    batch = [step for extent, step in zip(view.shape[:-2], view.strides[:-2], strict=True) if extent > 1]
+    return bool(batch) and not any(batch)
+
+
+def _one_matrix(view: View) -> View:
+    return replace(view, shape=view.shape[-2:], strides=view.strides[-2:])
 
 
 def stored(planner: Planning, view: View, node: Node) -> tuple[View, bool]:
@@ -200,17 +253,28 @@ def f32_knobs(found: Factors) -> dict[str, KnobValue]:
 
 def narrow_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
     """The tile for these very sizes (`matmul_chain.json`), else what the dispatcher of the library chooses among
-    the kernels that go through LDS and do not divide K."""
-    here = (found.m, found.n, found.k, found.a_by_k, found.b_by_k)
+    the kernels that go through LDS and do not divide K. A batch is as one product with the rows of all matrices, made
+    of tiles that leave few rows of a matrix over."""
+    if found.longer:
+        found = replace(found, m=rounded(found.m) if found.a_by_k else found.m, n=rounded(found.n))
+    here = (found.z * found.m, found.n, found.k, found.a_by_k, found.b_by_k)
     known: Sequence[Mapping[str, Any]] = table("matmul_chain")["rows"]
     rows: Sequence[Mapping[str, Any]] = table("matmul")["rows"]
     able = [row for row in known if tuple(row[name] for name in SHAPE) == here]
     able = able or [row for row in rows if row["kernel"] == "matmul" and _fits(row["knobs"], found)]
+    if found.z > 1:
+        least = min(_covered(row, found.m) for row in able)
+        able = [row for row in able if _covered(row, found.m) <= SPARE * least]
     reach = (LIMIT - 1) // (2 * max(found.n, found.k))
-    choice = choose_matmul(
-        min(found.m, reach), found.n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k, rows=able
-    )
-    return dict(choice.knobs)
+    m, n, k, a_by_k, b_by_k = found.m, found.n, found.k, found.a_by_k, found.b_by_k
+    choice = choose_matmul(min(found.z * m, reach), n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, rows=able)
+    return {**choice.knobs, **({"XM": 0} if found.z > 1 else {})}  # an XCD has all tiles of a matrix
+
+
+def _covered(row: Mapping[str, Any], m: int) -> int:
+    """Rows of all tiles over a matrix of m rows."""
+    tile = int(row["knobs"]["BM"])
+    return -(-m // tile) * tile
 
 
 def _fits(knobs: Mapping[str, Any], found: Factors) -> bool:

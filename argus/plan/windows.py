@@ -1,7 +1,8 @@
 """Pooling: windows of the input as an overlapping view (`argus.kernels.windows`), padded by a launch of its own.
 
 One and two dimensions are one launch of `pool`; the lines of one dimension are rows of one plane. Three are two
-launches: the planes, then along the depth, each padded by itself.
+launches: the planes, then along the depth, each padded by itself. Windows that are far apart along rows would be loaded
+by single elements: a launch takes them along columns first, where neighbours lie together, and another along rows.
 A padded array's border is filled once and never written.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from argus.ir.kernel import KnobValue
+from argus.ops.choice import BYTES
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import Group
 from argus.plan.maps import chained
@@ -20,6 +22,8 @@ from argus.plan.views import View
 
 EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16)
 """Windows and strides that templates have."""
+ACCESS, LEFT = 16, 4
+"""Bytes of the widest access, and the least stride along columns for which two launches take less than one."""
 
 
 def pooled(planner: Planning, group: Group, node: Node) -> View:
@@ -33,17 +37,29 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
     if rank < 3:
         plane = ((1,) * (2 - rank) + space, (0,) * (2 - rank) + tuple(at["padding"]))
         x = padded(planner, x, outer, *plane, node, fill)
-        axes = [(1, 1, 1, 1, 1)] * (2 - rank) + _axes(space, results, at)
+        axes = [LINE] * (2 - rank) + _axes(space, results, at)
+        if far_apart(axes, node):
+            down, across = axes
+            x = along(planner, x, outer, down, across[0], node, None, (outer, down[1], across[0]))
+            outer, axes = outer * down[1], [LINE, across]
         return planes(planner, x, outer, axes, node, group, node.shape)
     depth, *axes = _axes(space, results, at)
     x = padded(planner, x, outer * space[0], space[1:], at["padding"][1:], node, fill)
     x = planes(planner, x, outer * space[0], axes, node, group, (outer, space[0], *results[1:]), last=False)
     inner = results[1] * results[2]
     x = padded(planner, x, outer, (space[0], inner), (at["padding"][0], 0), node, fill)
-    return along(planner, x, outer, depth, inner, node, group)
+    return along(planner, x, outer, depth, inner, node, group, node.shape)
 
 
 Axis = tuple[int, int, int, int, int]
+LINE: Axis = (1, 1, 1, 1, 1)
+
+
+def far_apart(axes: Sequence[Axis], node: Node) -> bool:
+    """Whether neighbouring windows of a row lie in accesses of their own, and few rows are left of the columns' launch:
+    then what it writes and the next one reads is little beside the input."""
+    (_, _, high, stride_h, _), (_, _, _, stride_w, _) = axes
+    return high > 1 and stride_h >= LEFT and stride_w * BYTES[node.dtype] >= ACCESS
 
 
 def _axes(space: Sequence[int], results: Sequence[int], at: Mapping[str, Any]) -> list[Axis]:
@@ -67,6 +83,8 @@ def planes(
     if height == down == 1:  # rows of one plane, so that the threads of a workgroup have several of them
         outer, height, down, stride_h = 1, outer, outer, 1
     knobs = {"OP": node.attributes["kind"], **window_knobs(node, (kh, kw), stride_w, dilation_w, across)}
+    if kh == 1 and stride_w * BYTES[node.dtype] >= ACCESS:
+        knobs["DEEP"] = 4  # single elements: more of them in flight
     sizes = {
         "Z": outer,
         "P": down,
@@ -80,12 +98,15 @@ def planes(
     return result
 
 
-def along(planner: Planning, x: View, outer: int, depth: Axis, inner: int, node: Node, group: Group) -> View:
-    """Windows along the depth of [outer, depth, inner]: rows of `inner` columns."""
+def along(
+    planner: Planning, x: View, outer: int, depth: Axis, inner: int, node: Node, group: Group | None,
+    shape: tuple[int, ...],
+) -> View:  # fmt: skip
+    """Windows along the depth of [outer, depth, inner]: rows of `inner` columns. Without a group, more follows."""
     extent, results, window, stride, dilation = depth
     knobs = {"OP": node.attributes["kind"], **window_knobs(node, (window, 1), 1, 1, inner)}
     sizes = {"Z": outer, "P": results, "Q": inner, "sZ": extent * inner, "sP": stride * inner, "sR": dilation * inner}
-    result = planner.temporary(node.shape, node.dtype)
+    result = planner.temporary(shape, node.dtype)
     emit_last(planner, knobs, sizes, x, result, node, group)
     return result
 

@@ -58,15 +58,16 @@ def batch_norm(
 
 def running_statistic(at: Conversion, kind: str, x: Any, weight: Any, bias: Any, mean: Any, variance: Any,
                       training: bool, momentum: float, eps: float) -> str:  # fmt: skip
-    """The new value of a stored mean or variance: old + momentum * (of this batch - old); variances by n - 1."""
+    """The new value of a stored mean or variance: old + momentum * (of this batch - old); variances by n - 1. What the
+    batch has stays f32 up to the result."""
     old = at.name_of(mean if kind == "mean" else variance)
     if not training:
         return old
     node, dtype = at.node_of(x), at.nodes[old].dtype
-    new = at.add("batch_statistic", (node.name,), dtype=dtype, kind=kind)
+    new = at.add("batch_statistic", (node.name,), dtype="f32", kind=kind)
     if kind == "variance":
         count = node.elements // node.shape[1]
-        new = at.add("scale", (new,), dtype=dtype, p=count / (count - 1))
+        new = at.add("scale", (new,), dtype="f32", p=count / (count - 1))
     off = at.add("scale", (at.add("sub", (new, old), dtype=dtype),), dtype=dtype, p=float(momentum))
     return at.add("add", (off, old), dtype=dtype)
 

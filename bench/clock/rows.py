@@ -35,6 +35,15 @@ GRAPH_FLOOR = 0.6
 WARMED_MS = 200
 
 Regime = Literal["dense GEMM", "attention", "fp8/MoE", "small or latency-bound", "memory-bound"]
+SIMULATION = ("argus.clock.sampled", "argus.machine.launch")
+HOST_SIDE = frozenset(
+    {"argus", "argus.gfx942", "argus.provenance", "argus.machine.jit.objects", "argus.machine.jit.compilers"}
+)
+"""Modules that the simulation imports and that decide no number: two packages that lend names to kernel files, digests,
+and the store of translations with the processes that compile them. What is emitted, and with what meaning, is decided
+by the translator, which is in the digest."""
+CLOCK = provenance.PACKAGE / "clock"
+TRITON = provenance.PACKAGE / "bench" / "triton_compile.py"
 OTHER_CLOCK = 1250.0
 """Besides the full clock every launch is timed here: between the two, a fit can move the sustained clock."""
 
@@ -182,16 +191,29 @@ def timed(
 
 @cache
 def code_of(module: str) -> str:
-    """Digest of what simulates a family's rows: the clock, the machine, and the family's own file.
+    """Digest of what decides a row: the clock, the machine, how Triton is called, and the family's own file.
 
     The clock's fitted numbers are left out: a row keeps what it needs to be timed under others.
     """
     result = hashlib.sha256()
-    for path in provenance.files(("argus.clock.sampled", "argus.machine.launch", "argus.bench.triton_compile")):
-        if path.suffix != ".json" or path.parent.name != "clock":
-            result.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    result.update(Path(__file__).with_name(f"{module}.py").read_bytes())
+    for path in (*deciding(), TRITON, Path(__file__).with_name(f"{module}.py")):
+        result.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return result.hexdigest()[:16]
+
+
+@cache
+def deciding() -> tuple[Path, ...]:
+    """Sources that `SIMULATION` rests on, and the data beside them, sorted; `HOST_SIDE` is not entered."""
+    modules: set[str] = set()
+    open_ = list(SIMULATION)
+    while open_:
+        module = open_.pop()
+        if module not in modules | HOST_SIDE and provenance.source(module) is not None:
+            modules.add(module)
+            open_ += (*provenance.imported(module), module.rpartition(".")[0])
+    sources = {path for module in modules if (path := provenance.source(module)) is not None}
+    data = {path for folder in {path.parent for path in sources} - {CLOCK} for path in folder.glob("*.json")}
+    return tuple(sorted(sources | data))
 
 
 def without_gap(row: dict[str, str]) -> float:

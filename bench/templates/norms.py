@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
+from bench.templates.chains import chained
 from bench.templates.rows import FOUR, LARGE, WAVE, Knobs, alone, held, only_walked, walked
 from bench.templates.template import Case, Floats, Step, Template, one, step
 
@@ -38,6 +39,13 @@ def batch(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     shape = (1, -1, 1)
     y = _normalized(given["X"], (0, 2), symbols["eps"])
     return np.asarray(y * given["W"].reshape(shape) + given["bias"].reshape(shape))
+
+
+def columns(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Batch norm of a matrix, and the chain after it."""
+    x = given["X"].reshape(int(symbols["B"]), int(symbols["C"]))
+    y = _normalized(x, (0,), symbols["eps"]) * given["weight"] + given["shift"]
+    return chained(y, given, symbols, knobs, {"c": (1, x.shape[1]), "b": (x.shape[0], 1), "bc": x.shape})
 
 
 def group(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
@@ -114,6 +122,27 @@ def _batch() -> tuple[Case, ...]:
         for b in images
         for c in (1 + (number + b) % 3,)
     )
+
+
+def _columns(pieces: int, length: int, wide: int, plain: Knobs, chain: Knobs) -> Case:
+    """Moments of pieces of rows, those of the columns, then the matrix."""
+    taken, numbers = {"means": "mean", "devs": "dev"}, {"length": length}
+    return (
+        step("column_norm", "column_moments", plain, A=pieces, K=length, C=wide),
+        step("column_norm", "column_joined", plain, takes=taken, numbers=numbers, P=pieces, C=wide),
+        step("column_norm", "column_norm", {**plain, **chain}, B=pieces * length, C=wide),
+    )
+
+
+def _matrix() -> tuple[Case, ...]:
+    """Pieces beside the 16 rows of a step, columns beside the 256 and 1024 of a workgroup; chains of every kind."""
+    rows = [(1, 2), (1, 15), (2, 8), (3, 17), (17, 3), (2, 33), (16, 16), (31, 1)]
+    wide = (1, 3, 255, 257, 1025)
+    narrow: Knobs = {"WIDTH": 4}
+    kinds = ("one", "c", "b", "bc")
+    plain = [_columns(a, k, c, narrow, {"ROWS": 2}) for a, k in rows for c in wide]
+    after = [_columns(3, 5, 70, narrow, {"S0": "add_U", "S1": "gelu", "HAS_U": kind}) for kind in kinds]
+    return (*plain, *after, _columns(2, 9, 260, {"DTYPE": "bf16", "WIDTH": 8}, {"S0": "relu"}))
 
 
 def _group() -> tuple[Case, ...]:
@@ -216,6 +245,13 @@ NORMS = (
         (*LARGE_STATISTICS, step("normalize", "batch", {}, B=IMAGES, C=CHANNELS, S=PIXELS)),
         batch,
         moved=3 * VOLUME,
+    ),
+    Template(
+        "batch norm of a matrix",
+        _matrix(),
+        _columns(256, 64, 4096, {}, {}),
+        columns,
+        moved=3 * 4 * 16384 * 4096,
     ),
     Template(
         "batch norm, inference",

@@ -172,6 +172,26 @@ def _padded() -> tuple[Case, ...]:
     )
 
 
+def _rows() -> tuple[Case, ...]:
+    """Windows beside the rows of a wave; all windows, channels and strides, some rows of Y longer than they must be."""
+    found = []
+    for number, (high, wide, stride) in enumerate(
+        (h, w, s) for h, w in ((5, 5), (7, 5), (7, 7), (9, 11), (11, 11)) for s in (1, 2, 4)
+    ):
+        for channels, (p, q) in (
+            (1 + number % 4, (2, 17)),
+            (1 + (number + 1) % 4, (1, 1)),
+            (1 + (number + 2) % 4, (3, 16)),
+        ):
+            height, width = (p - 1) * stride + high, (q - 1) * stride + wide
+            knobs: Knobs = {"CHANNELS": channels, "KH": high, "KW": wide, "STRIDE": stride}
+            row = channels * high * wide + number % 3
+            image_ = {"sN": channels * height * width, "sP": stride * width, "sC": height * width, "sR": width}
+            rows = {"yN": p * q * row, "yP": q * row, "yQ": row}
+            found.append(one("window_rows", knobs, N=1 + number % 2, P=p, Q=q, **image_, **rows))
+    return tuple(found)
+
+
 H = W = 514
 """512 x 512 results of 3 x 3 windows: an image of that size, padded."""
 IMAGES, CHANNELS = 16, 64
@@ -201,6 +221,13 @@ WINDOWS = (
         one("pad", {}, Z=IMAGES * CHANNELS, H=512, W=512, sZ=H * W, sH=W),
         padded,
         moved=2 * 4 * IMAGES * CHANNELS * 512 * 512,
+    ),
+    Template(
+        "windows as rows of a matrix",
+        _rows(),
+        one("window_rows", {}, N=256, P=55, Q=55, sN=155952, sP=912, sC=51984, sR=228, yN=1161600, yP=21120, yQ=384),
+        padded,
+        moved=2 * 256 * (155952 + 3025 * 363),
     ),
     Template(
         "depthwise convolution",

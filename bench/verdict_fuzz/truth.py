@@ -23,7 +23,8 @@ error is above, it is wrong.
 *beyond*: an element is wrong at a launch at which a number of the kernel is too large or too small for its type, as the
 premises of every proof exclude, and not at the same launch with floats so much smaller that none is, nor at any other.
 
-A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
+A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it. One whose inputs are,
+element by element, is, even if a thread holds another number: a zero that it read outside of a tensor.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ from argus.check.executed.premises import outside_with
 from argus.compile import CompileError
 from argus.device.guards import LaunchRefused, check_sizes, launch_grid
 from argus.device.launch import scalar_values
+from argus.ir.index_ranges import limit_of, stated_ranges
 from argus.ir.interp import InterpError, InterpSchedule, extents
 from argus.ir.interp import run as run_ir
 from argus.ir.kernel import Kernel
-from argus.ir.ops import walk
+from argus.ir.ops import Symbol, walk
 from argus.ir.stages import Scheduled
 from argus.layout import expr as E
 from argus.layout.expr import ExprError
@@ -298,7 +300,22 @@ def misstated(program: Generated, kernel: Kernel, given: Mapping[str, NDArray[An
             outcome = run_ir(kernel, given, sizes, scalars=program.scalars)
     except (InterpError, ExprError):
         return False
-    return any(h.kind == "stated" for h in outcome.hazards)
+    return any(h.kind == "stated" for h in outcome.hazards) and not as_stated(kernel, given, sizes)
+
+
+def as_stated(kernel: Kernel, given: Mapping[str, NDArray[Any]], sizes: Sizes) -> bool:
+    """Every element of the inputs is seen to be as stated: the bounds are numbers at these sizes, and it is inside."""
+    for op in walk(kernel.body):
+        if isinstance(op, Symbol):
+            limits = [limit_of(op, fact) for fact in op.facts]
+            if any(limit is None or not {v.name for v in limit.free()} <= sizes.keys() for limit in limits):
+                return False
+    return all(
+        bool(((low <= given[t.name]) & (given[t.name] <= high)).all())
+        for t in kernel.tensors
+        if t.name in given
+        for low, high in stated_ranges(kernel, t, sizes)
+    )
 
 
 def _witness(

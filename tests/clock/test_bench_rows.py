@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import argus
 from argus.clock.calibration import read_rows
 from argus.clock.sampled import Work
 from bench.clock import __main__ as runner
 from bench.clock import coverage, smoke
 from bench.clock.families import FAMILIES, Family, tasks_of
 from bench.clock.hipblaslt import contradicted, unlisted
-from bench.clock.rows import Folders, LeftOut, Task, code_of
+from bench.clock.rows import Folders, LeftOut, Task, code_of, deciding
 
 
 def run(monkeypatch: pytest.MonkeyPatch, out: Path, *words: str) -> int:
@@ -56,6 +57,17 @@ def test_rows_of_other_code_are_counted_and_made_anew_on_demand(
     assert run(monkeypatch, out, "--again") == 0
     assert "1 to simulate, 1 held from other code" in capsys.readouterr().out
     assert "older" not in out.read_text()
+
+
+def test_the_digest_covers_what_decides_a_row_and_nothing_else() -> None:
+    """The simulation, its translator and the chip's data; no fitted number, no checker, no process that compiles."""
+    package = Path(argus.__file__).parent
+    found = {"/".join(path.parts[-2:]) for path in deciding()}
+    assert {"clock/sampled.py", "clock/cu.py", "machine/interp.py", "jit/translator.py", "gfx942/chip.json"} <= found
+    assert not {"clock/parameters.json", "clock/residuals.json", "jit/compilers.py", "jit/objects.py"} & found
+    rooms = {path.relative_to(package).parts[0] for path in deciding() if path.is_relative_to(package)}
+    assert {"clock", "machine", "gfx942"} <= rooms
+    assert not {"check", "compile", "lang", "ops"} & rooms
 
 
 def test_a_row_that_fails_is_named_and_the_others_are_kept(

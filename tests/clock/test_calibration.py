@@ -9,12 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from argus.clock.calibration import Row, RowError, published_clocks, read_rows
+from argus.clock.calibration import ROLES, Row, RowError, published_clocks, read_rows
 from argus.clock.fitting import FITTED, Known
 from argus.clock.parameters import PARAMETERS
 from argus.clock.profile import Profile
 from argus.clock.uncertainty import Regime, weighted_quantile
-from argus.clock.validation import fit, floor_of, judge, left_out, loss, rankings, residuals_of, score
+from argus.clock.validation import (
+    fit,
+    floor_of,
+    judge,
+    left_out,
+    loss,
+    rankings,
+    residuals_of,
+    score,
+    share_inside,
+    share_inside_without_family,
+)
 
 TRUE = PARAMETERS.with_values(power_matrix_bf16=900, power_valu=700, power_lds=400)
 
@@ -121,8 +132,15 @@ def test_limits_hold_nine_of_ten_and_a_family_is_judged_without_itself() -> None
     judged = judge(rows, without, ("fit", "validate"))
     limits = residuals_of(judged)
     assert set(limits) == set(Regime)
-    inside = [limits[each.regime].low <= each.ratio <= limits[each.regime].high for each in judged]
-    assert sum(inside) / len(inside) >= 0.85
+    assert share_inside(judged, limits) >= 0.85
+
+
+def test_a_family_unlike_the_others_is_outside_limits_made_without_it() -> None:
+    usual = judge([_row(n, "fit", scale=1 + 0.02 * (n % 5), family=f"family {n % 4}") for n in range(20)], TRUE, ROLES)
+    unlike = judge([_row(n, "validate", scale=2.0, family="unlike") for n in range(4)], TRUE, ROLES)
+    assert share_inside_without_family(unlike, [*usual, *unlike]) == 0
+    assert share_inside(unlike, residuals_of([*usual, *unlike])) == 1
+    assert share_inside_without_family(unlike, unlike) is None
 
 
 @pytest.mark.parametrize(("second", "runs", "expected"), [(105.0, (), 0), (130.0, (), 1), (130.0, (90.0, 130.0), 0)])

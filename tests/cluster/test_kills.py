@@ -19,9 +19,11 @@ import sys, time
 from pathlib import Path
 from argus.bench.kernelbench import campaign
 from argus.bench.kernelbench.asking import named
+from argus.bench.kernelbench.holding import CodeNow
 from argus.bench.kernelbench.task_files import tasks_of
 
-campaign.digest = lambda name: "the same"            # what records rest on does not change during the test
+now = CodeNow("the same", "the same", "the same")
+campaign.code_now = lambda: now                      # what records rest on does not change during the test
 
 class Asker:
     def ask(self, task, dtype, timed):
@@ -31,7 +33,7 @@ class Asker:
 
 folder = Path(sys.argv[1])
 print("ready", flush=True)
-for record, known in campaign.campaign(tasks_of(folder), "f32", folder / "records.jsonl", [Asker(), Asker()]):
+for record, known, _ in campaign.campaign(tasks_of(folder), "f32", folder / "records.jsonl", [Asker(), Asker()], False):
     if not known:
         with (folder / "judged").open("a") as out:
             out.write(f"{record['task']}\\n")

@@ -14,8 +14,10 @@ from jit_triton_kernels import vector_add
 
 from argus.machine import LaunchError, MachineError, load
 from argus.machine.jit import JitUnsupported, TranslationError, translate
+from argus.machine.jit import compilers as jit_compilers
 from argus.machine.jit import executor as subject
-from argus.machine.jit.objects import ObjectStore, compile_object
+from argus.machine.jit.compilers import IdleCompilers, compile_object
+from argus.machine.jit.objects import ObjectStore
 
 ADD = ["v_add_u32 v40, v8, v9", "s_add_u32 s52, s20, s21"]
 
@@ -236,6 +238,37 @@ def test_llvm_failing_does_not_end_the_process(tmp_path: Path) -> None:
     with pytest.raises(TranslationError):
         compile_object(aborts, tmp_path / "x.o")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_child_is_kept_and_one_that_nobody_waited_for_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "define i32 @f() { ret i32 1 }"
+    compilers = IdleCompilers()
+    monkeypatch.setattr(jit_compilers, "_COMPILERS", compilers)
+    compile_object(text, tmp_path / "a.o")
+    (kept,) = compilers.idle
+    compile_object(text, tmp_path / "b.o")
+    assert compilers.idle == [kept]
+    assert (tmp_path / "a.o").read_bytes() == (tmp_path / "b.o").read_bytes()
+
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kept.process.stdout, "readline", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        compile_object(text, tmp_path / "c.o")
+    assert compilers.idle == []
+    assert kept.process.poll() is not None
+    compile_object("define i32 @f() { ret i32 2 }", tmp_path / "d.o")
+    assert (tmp_path / "d.o").read_bytes() != (tmp_path / "a.o").read_bytes()
+    compilers.idle.pop().close()
+
+
+def test_a_forked_process_starts_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    compilers = IdleCompilers()
+    monkeypatch.setattr(jit_compilers, "_COMPILERS", compilers)
+    assert jit_compilers.compilers_here() is compilers
+    monkeypatch.setattr(jit_compilers.os, "getpid", lambda: -1)
+    assert jit_compilers.compilers_here() is not compilers
 
 
 def test_the_cache_is_used_and_a_damaged_entry_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

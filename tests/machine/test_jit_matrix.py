@@ -7,6 +7,7 @@ import pytest
 from jit_programs import Program, inputs, same_words
 
 from argus.gfx942.mfma import MFMA, MfmaShape
+from argus.machine.jit.lower_matrix import SLOTS
 
 NAMES = sorted(MFMA)
 ONE_OF_EACH = sorted({(m.a, m.b, m.blocks > 1): m.name for m in MFMA.values()}.values())
@@ -51,6 +52,22 @@ def test_one_instruction_of_each_kind_agrees_with_the_interpreter(name: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_instruction_agrees_with_the_interpreter(name: str) -> None:
     assert_agrees(name)
+
+
+def test_more_operands_than_slots_beside_one_that_stays() -> None:
+    """The slot of an operand that is used again and again is never given to the other one of the same instruction.
+    Factors are bf16 from 1 to 2, so that no sum is NaN."""
+    m = MFMA["v_mfma_f32_16x16x16_bf16"]
+    kept, first = 40, 42
+    others = range(first, first + 2 * (SLOTS + 4), 2)
+    lines = []
+    for row in (kept, *others):
+        for half in range(2):
+            lines.append(f"v_and_b32 v{row + half}, 0x7f007f, v{8 + (row // 2 + 5 * half) % 24}")
+            lines.append(f"v_or_b32 v{row + half}, 0x3f803f80, v{row + half}")
+    lines += [f"v_mov_b32 v{232 + i}, 0" for i in range(4)]
+    lines += [text_of(m, 232, kept, row, registers(232, 4)) for row in others]
+    overlap(lines, slice(232 - 40, 236 - 40))
 
 
 def overlap(lines: list[str], rows: slice) -> None:

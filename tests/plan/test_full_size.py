@@ -17,11 +17,19 @@ from argus.bench.kernelbench.contents import contents_of, inside
 from argus.bench.kernelbench.drawn import DrawKind, DrawnBuffer
 from argus.bench.kernelbench.exact_sums import exactly_summed
 from argus.bench.kernelbench.full_size import at_full_size
-from argus.bench.kernelbench.launch_trial import LaunchSample, LaunchTrial, TrialKernel, WrongAtFullSize, places_of
+from argus.bench.kernelbench.launch_trial import (
+    LaunchSample,
+    LaunchTrial,
+    TrialKernel,
+    WrongAtFullSize,
+    as_passed,
+    places_of,
+)
 from argus.bench.kernelbench.stores import NotSampled, store_sites, workgroups, written
 from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.ir.compile_error import CompileError
+from argus.ir.types import f32, f64, i32
 from argus.pipeline import program_of
 from argus.plan.plan import Plan, PlanBuffer, PlannedLaunch
 from argus.plan.planner import kernel_of, planned
@@ -325,3 +333,9 @@ def test_which_sums_are_exact(text: str, exact: bool) -> None:
     assert exactly_summed(spec, {name: array.shape for name, array in arrays.items()}, {}, 2) == exact
     long = {"A": (4, 1 << 23), "B": (5, 1 << 23)}
     assert not exactly_summed(spec, long, {}, 2)
+
+
+def test_scalars_are_compared_as_the_launch_passes_them() -> None:
+    assert as_passed(3.14, f32) == float(np.float32(3.14)) != 3.14
+    assert as_passed(3.14, f64) == 3.14
+    assert as_passed(7, i32) == 7

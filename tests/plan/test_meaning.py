@@ -193,3 +193,37 @@ def test_drawn_graphs_in_pieces() -> None:
 @pytest.mark.full
 def test_more_drawn_graphs() -> None:
     assert sum(drawn_same(seed, 1 << 31 if seed % 3 else 2000) for seed in range(100, 500)) >= 300
+
+
+@pytest.mark.parametrize("rows", [1, 9, 70, 128])
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_of_a_matrix_has_its_statistics_in_f32(rows: int, training: bool) -> None:
+    """Whatever the type of the graph; the chain after it is its launch's, and running statistics are one each."""
+    made = Builder()
+    x = made.input(rows, 12, dtype="bf16")
+    w, b, old = (made.input(12, parameter=True, dtype="bf16") for _ in range(3))
+    stored = [] if training else [made.input(12, parameter=True, dtype="bf16"), made.add("square", w, dtype="bf16")]
+    y = made.add("batch_norm", x, w, b, *stored, shape=(rows, 12), dtype="bf16", training=training, eps=1e-5)
+    y = made.add("gelu", made.add("add", y, made.input(rows, 1, dtype="bf16"), dtype="bf16"), dtype="bf16")
+    new = made.add("batch_statistic", x, shape=(12,), kind="variance")
+    off = made.add("scale", made.add("sub", new, old, dtype="bf16"), dtype="bf16", p=0.1)
+    graph = made.graph(y, made.add("add", off, old, dtype="bf16"))
+    plan = planned(graph)
+    same(graph)
+    files = [launch.kernel for launch in plan.launches if launch.kernel != "fused_map"]
+    assert sorted(files) == ["column_joined", "column_moments", "column_norm"]
+    rounded = [b.dtype for b in plan.buffers.values() if b.kind == "temporary"]
+    assert set(rounded) <= {"f32", "bf16"}
+    statistics = [launch.arguments[name] for launch in plan.launches for name in ("M", "D") if name in launch.arguments]
+    assert {plan.buffers[view.buffer].dtype for view in statistics} == {"f32"}
+
+
+@pytest.mark.parametrize(("kind", "padding"), [("mean", 0), ("max", 2)])
+def test_windows_far_apart_are_taken_along_columns_first(kind: str, padding: int) -> None:
+    made = Builder()
+    x = made.input(2, 3, 25, 30)
+    shape = (2, 3, (25 + 2 * padding - 5) // 4 + 1, (30 + 2 * padding - 5) // 4 + 1)
+    window = {"window": (5, 5), "stride": (4, 4), "padding": (padding,) * 2, "dilation": (1, 1)}
+    graph = made.graph(made.add("relu", made.add("pool", x, shape=shape, kind=kind, **window)))
+    assert same(graph) == 2 + (padding > 0)
+    assert [launch.knobs["KW"] for launch in planned(graph).launches if launch.file == "pool"] == [1, 5]

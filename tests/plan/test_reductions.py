@@ -152,9 +152,9 @@ def test_a_product_with_few_elements_and_a_long_k_is_divided(monkeypatch: pytest
 
 
 def test_tiles_of_narrow_accesses_fit_registers() -> None:
-    """Rows of an odd length: single elements, and no tile of 256 x 256."""
+    """Rows of two elements more than a multiple of four: pairs, and no tile of 256 x 256."""
     made = Builder()
-    a, b = made.input(8205, 2949, dtype="bf16"), made.input(2949, 5921, dtype="bf16")
-    (launch,) = planned(made.graph(made.add("matmul", a, b, shape=(8205, 5921), dtype="bf16"))).launches
-    assert launch.knobs["WIDTH"] == 2
+    a, b = made.input(8205, 2950, dtype="bf16"), made.input(2950, 5922, dtype="bf16")
+    (launch,) = planned(made.graph(made.add("matmul", a, b, shape=(8205, 5922), dtype="bf16"))).launches
+    assert launch.knobs["WIDTH"] == 4
     assert int(launch.knobs["BM"]) * int(launch.knobs["BN"]) <= products.NARROW_TILE

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch", reason="torch is not installed; `make torch` runs these tests")
 
-from argus.bench.kernelbench import judging
+from argus.bench.kernelbench import judging, plan_digest
 from argus.bench.kernelbench.full_size import FullSize
-from argus.bench.kernelbench.summary import line, summary
+from argus.bench.kernelbench.summary import line, summary, table
 from argus.bench.kernelbench.task_files import TaskFile
+from argus.ir.kernel import Kernel, KnobValue
 
 TASK = """
 import torch
@@ -61,3 +63,40 @@ def test_wrong_and_unsampled_tasks_are_not_solved(task: TaskFile, monkeypatch: p
     unsampled = judging.judged(task, "f32", timed=False)
     assert (unsampled["status"], unsampled["not_sampled"]) == ("unsampled", ["launch 0 (f): atomics"])
     assert summary([wrong, unsampled], {})[0] == "level 1: 2 tasks: 1 unsampled, 1 wrong"
+
+
+def test_plans_made_again_have_the_digests_of_the_judgement(task: TaskFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the plan, a kernel's text or a parameter is another one."""
+    judged = judging.judged(task, "f32", timed=False)["rests"]
+    assert judging.judged(task, "f32", timed="plan")["rests"] == judged
+    task.path.write_text(TASK.replace("* 2", "* 3"))
+    other = judging.judged(task, "f32", timed="plan")["rests"]
+    assert all(other[name] != judged[name] for name in ("plan", "reduced"))
+    task.path.write_text(TASK)
+    read = plan_digest.kernel_of
+
+    def edited(file: str, kernel: str, knobs: tuple[tuple[str, KnobValue], ...]) -> Kernel:
+        found = read(file, kernel, knobs)
+        return replace(found, source=found.source + "\n# another text\n")
+
+    monkeypatch.setattr(plan_digest, "kernel_of", edited)
+    other = judging.judged(task, "f32", timed="plan")["rests"]
+    assert all(other[name] != judged[name] for name in ("plan", "reduced"))
+
+
+def test_a_table_counts_what_holds_and_lists_the_rest() -> None:
+    solved = {"level": 1, "task": 2, "status": "solved", "family": "map", "unknown": 0}
+    timed = {
+        "level": 1,
+        "task": 3,
+        "status": "timed",
+        "family": "map",
+        "simulated_us": 2.0,
+        "low_us": 1.0,
+        "high_us": 4.0,
+    }
+    wrong = {"level": 1, "task": 5, "status": "wrong", "family": "scan", "unknown": 0}
+    rows = table([solved, timed, wrong], {"L1_3": 4.0}, {1: [1, 2, 3, 4, 5, 6, 7]})
+    assert rows[2] == "| 1 | map | 2 | 1 | 1 | 1 | 1 | 2.00 (1.00 to 4.00) | 1 of 1 |  |  |"
+    assert rows[3] == "| 1 | scan | 1 | 0 | 1 | 0 | 0 |  |  | 5 wrong |  |"
+    assert rows[4] == "| 1 | *all* | 7 | 1 | 2 | 1 | 1 | 2.00 (1.00 to 4.00) | 1 of 1 | 5 wrong | 1, 4, 6–7 |"

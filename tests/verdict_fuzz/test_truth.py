@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from argus.ir.passes.insert_waits import insert_waits
+from argus.lang import read
 from bench.verdict_fuzz.fewer_digits import fewer_digits
 from bench.verdict_fuzz.judge import judge
 from bench.verdict_fuzz.sources import source
+from bench.verdict_fuzz.truth import misstated
 
 TEXT = """
 def k(X: ag.In["N", bf16], Y: ag.Out["N", f32]):
@@ -57,3 +63,29 @@ def test_a_wrapped_number_that_is_shifted_is_rightly_refuted() -> None:
     one = source(17, 17955, first=True)
     found = judge(one.program, one.text, intended_right=True)
     assert (found.verdict, found.rules, found.fault) == ("refuted", ("value",), "")
+
+
+GATHER = """import argus as ag
+from argus import i32
+
+ROW = ag.Owner(lane=64, n="lane")
+ONE = ag.Owner(lane=64, z="lane*0")
+
+
+@ag.kernel(threads=64, requires="P >= 2", example=dict(B=3, M=5, P=4))
+def gather(E: ag.In["B", i32], X: ag.In["P n=64", i32], Y: ag.Out["M n=64", i32]):
+    b = ag.grid(M)
+    p = ag.as_index(E[b].load(ONE, width=4), 1, P, name="p")
+    Y[b].store(X[p - 1].load(ROW, width=4), width=4)
+"""
+
+
+@pytest.mark.parametrize(("numbers", "misstates"), [([4, 1, 1], False), ([4, 0, 1], True), ([5, 1, 1], True)])
+def test_a_zero_from_outside_of_a_tensor_is_no_fault_of_the_launch(
+    numbers: list[int], misstates: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "k.py").write_text(GATHER)
+    kernel = insert_waits(read(tmp_path / "k.py"))
+    sizes = {"B": 3, "M": 5, "P": 4}
+    given = {"E": np.array(numbers, np.int32), "X": np.zeros((4, 64), np.int32), "Y": np.zeros((5, 64), np.int32)}
+    assert misstated(source(17, 0).program, kernel, given, sizes) is misstates

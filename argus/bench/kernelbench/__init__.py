@@ -4,6 +4,7 @@
     reduced       smaller sizes and structured inputs
     full_size     sampled workgroups of every launch at full size; of one launch: `launch_trial`, on `stores` (who
                   writes what), `contents` and `drawn` (inputs), `exact_sums`, `sparse_launch` (memory)
+    holding       which records of an earlier sitting still hold; `plan_digest`: digests of plans
     judging       one task: plan at full size, proofs, results at reduced and full sizes, simulated time (needs torch)
     timing        a plan's simulated time, launches that are known taken from disk
     worker        the process that executes the tasks' files

@@ -9,7 +9,8 @@ itself allows (1e-4 in f32, 1e-2 in bf16, absolute and relative), or within four
 type are away from it. At full size, sampled workgroups of every launch must compute what the launch states
 (`full_size`); a launch that cannot be sampled leaves the task `unsampled`, with the reasons in `not_sampled`.
 Everything else has a status, a code and a reason. Beside that stand how many of KernelBench's five seeds it accepts at
-the first reduced sizes, and whether the result is the same for every input.
+the first reduced sizes, and whether the result is the same for every input. `rests` has the digests of the plans that
+were looked at (`plan_digest`): at full size, and at reduced sizes.
 
 This executes the task's file and needs torch; only the worker process imports it.
 """
@@ -27,17 +28,17 @@ import numpy.typing as npt
 import torch
 
 from argus.bench.kernelbench.full_size import at_full_size
+from argus.bench.kernelbench.plan_digest import joined, module_digest, plan_digest
 from argus.bench.kernelbench.reduced import ENOUGH, VARIANTS, Sizes, structured
 from argus.bench.kernelbench.task_files import TaskFile, Timing
-from argus.bench.kernelbench.timing import simulated
-from argus.clock.protocol import Protocol
+from argus.bench.kernelbench.timing import Protocol, simulated
 from argus.ops.choice import NoKernel
 from argus.pipeline import Unproved, program_of, report_of
 from argus.plan.graph import Graph, PlanError
 from argus.plan.plan import Plan
 from argus.plan.planner import planned
 from argus.torch.compiled import CompiledModule
-from argus.torch.export import graph_of
+from argus.torch.export import ExportedGraph, graph_of
 from argus.torch.module_file import MadeModule, module_of
 
 CLASS = "Model"
@@ -67,7 +68,7 @@ def judged(task: TaskFile, dtype: str, timed: Timing = True, protocol: Protocol 
     started = time.process_time()
     record: dict[str, Any] = {"level": task.level, "task": task.number, "name": task.name, "dtype": dtype}
     try:
-        record |= _judged(task, dtype, timed, protocol)
+        record |= plans_alone(task, dtype) if timed == "plan" else _judged(task, dtype, timed, protocol)
     except PlanError as error:
         record |= {"status": "refused", "code": error.code, "reason": str(error).removeprefix(f"{error.code}: ")}
     except NoKernel as error:
@@ -82,7 +83,7 @@ def _judged(task: TaskFile, dtype: str, timed: Timing, protocol: Protocol) -> di
     graph = full_graph(task, dtype)
     found: dict[str, Any] = {"family": family_of(graph)}
     plan = planned(graph)
-    found |= {"launches": len(plan.launches)}
+    found |= {"launches": len(plan.launches), "rests": {"plan": plan_digest(plan)}}
     if timed == "only":
         return {**found, **simulated(plan, protocol, proved=False), "status": "timed", "code": "", "reason": ""}
     found |= proofs(plan)
@@ -91,6 +92,7 @@ def _judged(task: TaskFile, dtype: str, timed: Timing, protocol: Protocol) -> di
     cases = list(_cases(task, dtype))
     if not cases:
         return {**found, "status": "refused", "code": "ARG-G106", "reason": "no reduced sizes could be run"}
+    found["rests"]["reduced"] = joined(dict.fromkeys(case.digest for case in cases))
     found["cases"] = len(cases)
     found["error"] = max(case.error for case in cases)
     found["seeds"] = f"{sum(case.seeds for case in cases)} of {SEEDS}"
@@ -110,6 +112,14 @@ def _judged(task: TaskFile, dtype: str, timed: Timing, protocol: Protocol) -> di
         found["not_sampled"] = sampled.not_sampled
         return {**found, "status": "unsampled", "code": "", "reason": sampled.not_sampled[0]}
     return {**found, "status": "solved", "code": "", "reason": ""}
+
+
+def plans_alone(task: TaskFile, dtype: str) -> dict[str, Any]:
+    """The digests of all plans of a task; nothing is proved, run or timed."""
+    plan = plan_digest(planned(full_graph(task, dtype)))
+    reduced = [module_digest(each.exported, planned(each.exported.graph)) for each in reduced_modules(task, dtype)]
+    rests = {"plan": plan, "reduced": joined(dict.fromkeys(reduced))}
+    return {"status": "planned", "code": "", "reason": "", "rests": rests}
 
 
 def full_graph(task: TaskFile, dtype: str) -> Graph:
@@ -140,6 +150,7 @@ class ReducedCase:
     error: float
     allowed: float
     wanted: list[npt.NDArray[Any]]
+    digest: str
     seeds: int = 0
 
 
@@ -149,23 +160,40 @@ def is_constant(cases: Sequence[ReducedCase]) -> bool:
     return bool(pairs) and all(np.array_equal(x, y) for a, b in pairs for x, y in zip(a.wanted, b.wanted, strict=True))
 
 
-def _cases(task: TaskFile, dtype: str) -> Iterator[ReducedCase]:
-    """Every reduced case; sizes that the module does not allow are left out."""
-    seeds = SEEDS
+@dataclass(frozen=True, slots=True)
+class ReducedModule:
+    """A task's module at reduced sizes, and its graph."""
+
+    variant: str
+    sizes: Sizes
+    made: MadeModule
+    exported: ExportedGraph
+
+
+def reduced_modules(task: TaskFile, dtype: str) -> Iterator[ReducedModule]:
+    """The module at every variant of sizes that it allows."""
     for variant, choices in VARIANTS.items():
         possible = ((sizes, found) for sizes in choices if (found := _made(task, sizes)) is not None)
         chosen, made = next(possible, (choices[0], None))
-        if made is None:
-            continue
-        made = made.to(dtype)
-        compiled = CompiledModule(graph_of(copy.deepcopy(made.module), made.inputs))
+        if made is not None:
+            made = made.to(dtype)
+            yield ReducedModule(variant, chosen, made, graph_of(copy.deepcopy(made.module), made.inputs))
+
+
+def _cases(task: TaskFile, dtype: str) -> Iterator[ReducedCase]:
+    """Every reduced case; sizes that the module does not allow are left out."""
+    seeds = SEEDS
+    for each in reduced_modules(task, dtype):
+        made, variant = each.made, each.variant
+        compiled = CompiledModule(each.exported)
+        digest = module_digest(each.exported, compiled.plan)
         for kind in ("drawn", "structured"):
             here = made if kind == "drawn" else _structured(made, dtype)
             error, allowed, wanted = compared(compiled, here, dtype)
             accepted = 0
             if seeds:
-                accepted, seeds = five_seeds(compiled, task, chosen, made.module, dtype), 0
-            yield ReducedCase(f"{variant} sizes, {kind} inputs", variant, error, allowed, wanted, accepted)
+                accepted, seeds = five_seeds(compiled, task, each.sizes, made.module, dtype), 0
+            yield ReducedCase(f"{variant} sizes, {kind} inputs", variant, error, allowed, wanted, digest, accepted)
 
 
 def five_seeds(compiled: CompiledModule, task: TaskFile, sizes: Sizes, module: torch.nn.Module, dtype: str) -> int:

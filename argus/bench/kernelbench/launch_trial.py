@@ -34,7 +34,9 @@ from argus.check.rounding.narrowing import narrowed
 from argus.compile.cache import compile_cached
 from argus.device.guards import LaunchRefused, buffer_elements, check_sizes, numpy_dtype
 from argus.ir.compile_error import CompileError
+from argus.ir.float_formats import nearest
 from argus.ir.kernel import Kernel
+from argus.ir.types import DType
 from argus.machine.errors import MachineError
 from argus.machine.jit.errors import JitError
 from argus.pipeline import program_of
@@ -145,7 +147,8 @@ class LaunchTrial:
         self.memory = SparseLaunch(kernel, ready.code, sizes, self.launch.scalars, spans)
         self.contents = {t.name: contents_of(plan, number, t.name, kernel, seed, kind) for t in kernel.tensors}
         self.shapes = {name: view.shape for name, view in views.items()}
-        self.symbols = {**sizes, **self.launch.scalars}
+        types = {scalar.name: scalar.dtype for scalar in kernel.scalars}
+        self.symbols = {**sizes, **{name: as_passed(c, types[name]) for name, c in self.launch.scalars.items()}}
         self.dice = random.Random(f"{seed} {number} {kind}")
         self.drawn = 0
 
@@ -321,6 +324,11 @@ def _halves(box: Box) -> list[Box]:
         for axis, places in enumerate(box)
         if len(places) > 1
     ]
+
+
+def as_passed(number: float, dtype: DType) -> float:
+    """A scalar as the kernel gets it: 3.14 is 3.1400001 in f32."""
+    return nearest(float(number), dtype) if dtype.kind == "float" else number
 
 
 def _terms(

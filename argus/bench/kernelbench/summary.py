@@ -4,6 +4,7 @@
 
 Measured eager times are bf16 measurements on a GPU, given as a file; ours are simulated. `measured / simulated`
 says how much faster the plan would be, as far as the clock is right: its interval stands beside it.
+`table` has the same counts as rows of Markdown, with the tasks of a level that no record holds for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 STATUSES = ("solved", "timed", "unsampled", "wrong", "unproved", "refused", "failed")
 
@@ -62,26 +63,94 @@ def summary(records: Sequence[Mapping[str, Any]], eager: Mapping[str, float]) ->
     return lines
 
 
+HEADS = (
+    "level", "family", "tasks", "solved", "proved", "right", "timed", "measured eager / simulated, geometric mean",
+    "not slower", "not solved", "no record that holds",
+)  # fmt: skip
+
+
+def table(
+    records: Sequence[Mapping[str, Any]], eager: Mapping[str, float], tasks: Mapping[int, Sequence[int]]
+) -> list[str]:
+    """Rows of Markdown by level and family; `tasks`: the numbers of all tasks of a level. A family is known of tasks
+    that have a record."""
+    lines = [f"| {' | '.join(HEADS)} |", "|" + "---|" * len(HEADS)]
+    for level, numbers in tasks.items():
+        here = [record for record in records if record["level"] == level]
+        for family in sorted({record.get("family", "not exported") for record in here}):
+            part = [record for record in here if record.get("family", "not exported") == family]
+            lines.append(_cells(level, family, len(part), part, eager, ""))
+        missing = sorted(set(numbers) - {record["task"] for record in here})
+        lines.append(_cells(level, "*all*", len(numbers), here, eager, _listed(missing)))
+    return lines
+
+
+def _cells(
+    level: int, family: str, count: int, records: Sequence[Mapping[str, Any]], eager: Mapping[str, float], missing: str
+) -> str:
+    judged = [record for record in records if record["status"] != "timed"]
+    proved = sum(record.get("unknown") == 0 for record in judged)
+    right = sum(record["status"] == "solved" for record in judged)
+    timed = sum("simulated_us" in record for record in records)
+    found = means(records, eager)
+    ratio, level_with = ("", "") if found is None else (found.text(), f"{found.not_slower} of {found.tasks}")
+    others = ", ".join(
+        f"{record['task']} {record['status']}" for record in judged if record["status"] not in ("solved", "timed")
+    )
+    cells = (level, family, count, right, proved, right, timed, ratio, level_with, others, missing)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """`1, 3, 40–49`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+
+
 def _counts(records: Sequence[Mapping[str, Any]]) -> str:
     found = {status: sum(record["status"] == status for record in records) for status in STATUSES}
     listed = ", ".join(f"{count} {status}" for status, count in found.items() if count)
     return f"{len(records)} tasks: {listed}"
 
 
-def _ratio(records: Sequence[Mapping[str, Any]], eager: Mapping[str, float]) -> str:
-    """The geometric mean of measured eager over simulated, of the tasks that have both, at both ends of the clock's
-    intervals, too; a task is not slower unless even the low end of its interval is above the measured time."""
+class Means(NamedTuple):
+    """Geometric means of measured eager over simulated, with every task at the high and the low end of its interval,
+    too; a task is not slower unless even the low end of its interval is above the measured time."""
+
+    tasks: int
+    mean: float
+    least: float
+    most: float
+    not_slower: int
+
+    def text(self) -> str:
+        return f"{self.mean:.2f} ({self.least:.2f} to {self.most:.2f})"
+
+
+def means(records: Sequence[Mapping[str, Any]], eager: Mapping[str, float]) -> Means | None:
+    """Of the tasks that have both times; None where none has."""
     both = [
         (eager[f"L{record['level']}_{record['task']}"], record)
         for record in records
         if "simulated_us" in record and f"L{record['level']}_{record['task']}" in eager
     ]
     if not both:
-        return ""
+        return None
     mean, least, most = (
         math.exp(sum(math.log(measured / record[key]) for measured, record in both) / len(both))
         for key in ("simulated_us", "high_us", "low_us")
     )
-    level = sum(measured >= record["low_us"] for measured, record in both)
-    means = f"{mean:.2f} ({least:.2f} to {most:.2f}, geometric mean of {len(both)})"
-    return f"; measured eager / simulated {means}, not slower {level}"
+    return Means(len(both), mean, least, most, sum(measured >= record["low_us"] for measured, record in both))
+
+
+def _ratio(records: Sequence[Mapping[str, Any]], eager: Mapping[str, float]) -> str:
+    found = means(records, eager)
+    if found is None:
+        return ""
+    stated = f"{found.mean:.2f} ({found.least:.2f} to {found.most:.2f}, geometric mean of {found.tasks})"
+    return f"; measured eager / simulated {stated}, not slower {found.not_slower}"

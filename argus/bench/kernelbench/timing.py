@@ -17,7 +17,7 @@ from typing import Any
 
 from argus.bench.contestant import from_choice
 from argus.bench.kept import Kept, Timed
-from argus.clock.protocol import Protocol
+from argus.clock.protocol import Protocol as Protocol
 from argus.compile.cache import key
 from argus.ops.choice import Choice
 from argus.plan.plan import Plan, PlannedLaunch

@@ -22,12 +22,15 @@ from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import MOST_STEPS, steps
 from argus.check.executed.outcome import Kind, SmallLaunch
 from argus.check.executed.premises import outside
+from argus.check.executed.tolerance import derived
 from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import beyond, larger, launches, longest, ragged, stated, varied, whole_tiles
 from argus.check.explain.term_difference import difference, parting_line
 from argus.check.explain.term_text import shown
 from argus.check.explain.writers import writers
 from argus.check.report import Counterexample, Party
+from argus.check.rounding import ErrorBound
+from argus.check.rounding.derived_comparison import telling
 from argus.check.rounding.narrowing import reads_as_xf32
 from argus.check.rules.value import Differs
 from argus.check.walk import KernelWalk
@@ -38,7 +41,7 @@ from argus.ir.ops import Tensor
 from argus.ir.origins import numbers
 from argus.ir.types import DType, Span
 from argus.layout.expr import ExprError
-from argus.spec import SpecError, evaluate, stored
+from argus.spec import Bounded, ResultSpec, SpecError, evaluate, stored
 from argus.spec.tree import (
     Arithmetic,
     IndexName,
@@ -210,6 +213,20 @@ def _vanishing(dtype: DType) -> float:
     return max(float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_subnormal), float(np.finfo(np.float32).tiny))
 
 
+def _rounded_away(
+    kernel: Kernel, stated: ResultSpec, inputs: Mapping[str, NDArray[Any]], symbols: Mapping[str, float],
+    got: NDArray[np.float64], wanted: Bounded,
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Where rounding alone explains the difference, by the bound of the kernel's own arithmetic, if that tells
+    something: `max(x + 1000, 1000) - 1000` of f32 is the maximum of x and 0, with fewer digits."""
+    bound = derived(kernel).of(stated.result)
+    if wanted.residue is not None or not isinstance(bound, ErrorBound):
+        return np.zeros(got.shape, dtype=bool)
+    with np.errstate(all="ignore"):
+        most = bound.at(stated, inputs, symbols, wanted.value)
+        return telling(most, np.zeros_like(most), wanted.value) & (np.abs(got - wanted.value) <= most)
+
+
 def _far(kernel: Kernel, output: Tensor, launch: SmallLaunch) -> tuple[tuple[int, ...], float, float] | None:
     """An element that is far from the specification: its index, its value, the specified one."""
     assert kernel.computes is not None
@@ -244,6 +261,8 @@ def _far(kernel: Kernel, output: Tensor, launch: SmallLaunch) -> tuple[tuple[int
         limit += ROUNDED * _largest(made) if part else 0.0  # where numbers of this size cancel
         limit += _vanishing(output.dtype)
         wrong = usable & ~(np.abs(got - wanted.value) <= limit)
+    if wrong.any():
+        wrong &= ~_rounded_away(kernel, stated, {**made, output.name: got}, {**sizes, **given}, got, wanted)
     if not wrong.any():
         return None
     at = tuple(int(n) for n in np.argwhere(wrong)[0])

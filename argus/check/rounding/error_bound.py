@@ -165,6 +165,8 @@ class ErrorBound:
             if status in ("plus", "minus") and not name.startswith(SCALAR):
                 sign = "-" if status == "minus" else ""
                 text = re.sub(rf"\b{re.escape(name)}\[((?:[^\[\]]|\[[^\]]*\])*)\]", rf"{sign}|{name}[\1]|", text)
+        if text.startswith("-") or " - " in text:
+            return f"|{text}|"
         return f"({text})" if " + " in text or " / " in text else text
 
 

@@ -125,13 +125,16 @@ def extreme(x: RoundedValue, y: RoundedValue, oracle: bool, largest: bool = True
     exact = x.exact and y.exact
     x, y = absolute(x), absolute(y)
     size = None if x.size is None or y.size is None else x.size.largest(y.size)
-    low = x.least if y.least is None else y.least
+    if largest:
+        low, nonnegative = x.least if y.least is None else y.least, x.nonnegative or y.nonnegative
+    else:
+        low, nonnegative = x.least if x.least == y.least else None, x.nonnegative and y.nonnegative
     theta, alpha = x.total.largest(y.total), x.alpha.largest(y.alpha)
     if oracle and largest and not exact:
         theta = alpha = NOTHING
     degree = x.degree if x.degree == y.degree else None
     return RoundedValue(
-        None, 1, True, theta, 0.0, alpha, size=size, least=low, nonnegative=x.nonnegative or y.nonnegative,
+        None, 1, True, theta, 0.0, alpha, size=size, least=low, nonnegative=nonnegative,
         ups=int(largest), downs=0, degree=degree, monomial=False, summed=x.summed or y.summed,
         exponential=x.exponential or y.exponential, products=max(x.products, y.products), inputs=x.inputs | y.inputs,
     )  # fmt: skip

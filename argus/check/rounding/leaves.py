@@ -1,8 +1,9 @@
 """Where rounded values begin: inputs, scalar arguments, sizes and constants.
 
 A constant of a kernel is rounded, and a proof accepts it within two units in the last place of f32. How far it is off
-is known where it is nearest to a number that the specification implies: one that is written there, log2(e) or log(2),
-or a product or quotient of two of these. Otherwise it counts as two units off; a whole number is exact.
+is known where numbers that the specification implies round to it: one that is written there, log2(e) or log(2), or a
+product or quotient of two of these; the farthest counts. Otherwise it counts as two units off. A whole number is exact,
+if it was written as one: 1000.3 is 1000 in bf16.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from argus.check.rounding.rounded_value import SCALAR, RoundedValue
 from argus.ir.float_formats import FORMATS, nearest, unit_at
 from argus.ir.kernel import Kernel, ScalarArg
 from argus.ir.ops import Tensor
-from argus.ir.types import DType
+from argus.ir.types import DType, f32
 from argus.layout.expr import Expr
 from argus.spec.tree import NumberLiteral, Specification
 from argus.spec.walk import walk
@@ -25,6 +26,7 @@ from argus.spec.walk import walk
 ABSENT = -1e20
 """A maximum that starts below this starts from nothing."""
 ACCEPTED = 2
+F32_BITS = 32
 """Units in the last place that a proof accepts."""
 
 
@@ -72,13 +74,15 @@ def written(value: float | int, dtype: DType, implied: tuple[float, ...]) -> Rou
     """A constant of the kernel."""
     if dtype.kind != "float":
         return number(float(value))
-    value = nearest(float(value), dtype)
-    if isinf(value) or value == int(value):
+    meant, value = float(value), nearest(float(value), dtype)
+    if isinf(value) or meant == value == int(value):
         return number(value)
     unit = unit_at(value, dtype)
     near = [c for c in implied if abs(abs(value) - c) <= 0.5 * unit]
     if near:
-        off = min(abs(abs(value) / c - 1.0) for c in near)
+        off = max(abs(abs(value) / c - 1.0) for c in near)
+        if dtype.bits > F32_BITS and nearest(value, f32) != value:
+            off += 2.0**-53  # the numbers implied are rounded to f64 themselves
         return number(value, relative(up(off + 2.0**-52)) if off else 0.0)
     return number(value, relative(ACCEPTED * 2.0 ** -(FORMATS[dtype.name].digits - 1)))
 

@@ -12,6 +12,8 @@ it is not accepted: how far its offset counts up again is not documented. Offset
 Method: the thread part is enumerated and only its extremes are put to the prover; guarded accesses keep lane and wave
 as variables. A refutation is a concrete thread whose address, evaluated, lies in the buffer but not at its
 coordinates.
+
+What `ag.as_index` states must hold of the zeros, too, that loads outside a tensor give (`stated_numbers`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from math import gcd
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
+from argus.check.obligations import STATED_NUMBERS
 from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.rules.stated_numbers import StatedNumbers
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
@@ -51,9 +55,19 @@ class InBounds(Rule):
         super().begin(flow)
         self.found: list[RuleEvent[Doubt]] = []
         self.steps: dict[tuple[tuple[Expr, ...], Expr, Expr, int], bool] = {}
+        self.stated_numbers = StatedNumbers(flow)
+
+    def indexed(self, op: ops.Symbol, place: ProgramPoint) -> None:
+        doubts = self.stated_numbers.doubts(op, place.facts)
+        self.settle(op, STATED_NUMBERS, self.flow.prover.reason(), doubts)
+
+    def finish(self) -> None:
+        for op, why in self.stated_numbers.outside():
+            self.flow.ledger.doubt(op.id, self.name, STATED_NUMBERS, why)
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
         self._tensor(op, place, access)
+        self.stated_numbers.met(op, place.facts)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         self._tensor(op, place, access)

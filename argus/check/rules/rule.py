@@ -55,6 +55,9 @@ class Rule:
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         del op, place, numbers
 
+    def indexed(self, op: ops.Symbol, place: ProgramPoint) -> None:
+        del op, place
+
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
         del op, place, access
 

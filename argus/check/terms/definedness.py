@@ -52,6 +52,12 @@ from argus.layout.expr import Expr
 
 Holds = Callable[[Atom], bool]
 APART, NOTHING_TIMES = "times", "zero times"
+STEADY = frozenset({
+    "abs", "max", "min", "select", "exp2", "log2", "exp", "log", "sqrt", "rsqrt", "rcp", "tanh", "erf", "sigmoid",
+    "pow", NOTHING_TIMES, APART,
+})  # fmt: skip
+"""Functions by which a number that is a little off stays so; all others are taken to jump. What is selected is steady,
+the test of it is a function of its own."""
 _CONVERSIONS = (WRAP, "to ", "cut to ")
 _NOT_NEGATIVE = frozenset({"abs", "exp2", "exp", "sigmoid", "sqrt"})
 

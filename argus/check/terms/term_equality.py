@@ -10,7 +10,8 @@ The kernel's term is brought into the form of the specification's, bottom up, un
     part         a reduction over an interval becomes one over the whole axis, masked by being inside the interval
     steps        what loops took in steps is what a reduction of the specification takes in steps, if it is the same
     exponential  2**(x - T) is taken apart where T is a maximum over all x of an axis
-    number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
+    number       a coefficient that rounds to one of the specification's is that one (`close_numbers`); in what jumps,
+                 only if both round to the same
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
 """
@@ -30,9 +31,9 @@ from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
 from argus.check.spec.spec_terms import domain, extent_of
 from argus.check.terms.atoms import NEUTRAL, ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
-from argus.check.terms.close_numbers import close_enough
+from argus.check.terms.close_numbers import close_enough, same_number
 from argus.check.terms.conditions import one_way
-from argus.check.terms.definedness import NOTHING_TIMES
+from argus.check.terms.definedness import NOTHING_TIMES, STEADY
 from argus.check.terms.elementwise_terms import Standing, exponential
 from argus.check.terms.finite_extremes import Finiteness, KnownThere, conjuncts, ends
 from argus.check.terms.normal_form import Terms
@@ -63,7 +64,9 @@ class Judge:
     """The type of the output that the specification speaks of."""
     repeated: list[Reduce] = field(default_factory=list)
     """Reductions of the specification over coordinates in steps."""
-    _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
+    _known: dict[tuple[int, Facts, Stage, bool], int] = field(default_factory=dict)
+    _jumping: bool = False
+    """What is looked at goes into something that jumps."""
 
     @property
     def terms(self) -> Terms:
@@ -87,7 +90,7 @@ class Judge:
         return reduce(lambda made, stage: self._passes(made, facts, stage), STAGES, term)
 
     def _passes(self, term: int, facts: Facts, stage: Stage) -> int:
-        key = term, facts, stage
+        key = term, facts, stage, self._jumping
         if key not in self._known:
             made = before = term
             for _ in range(MAX_PASSES):
@@ -101,9 +104,21 @@ class Judge:
     def _snapped(self, c: float) -> float:
         if self.dtype is None or c in self.numbers:
             return c
-        return next((n for n in self.numbers if close_enough(c, n, self.dtype)), c)
+        same = self._same_number if self._jumping else close_enough
+        return next((n for n in self.numbers if same(c, n, self.dtype)), c)
+
+    def _same_number(self, c: float, n: float, dtype: DType) -> bool:
+        """In what jumps: f64 decides where any tensor has it."""
+        wide = [t.dtype for t in self.flow.kernel.tensors if t.dtype.name == "f64"]
+        return same_number(c, n, wide[0] if wide else dtype)
 
     def _changed(self, atom: Atom, facts: Facts, stage: Stage) -> int | None:
+        if isinstance(atom, Apply) and atom.fn not in STEADY and not self._jumping:
+            self._jumping = True
+            try:
+                return self._passes(self.terms.atom(atom), facts, stage)
+            finally:
+                self._jumping = False
         if isinstance(atom, Where):
             return self._mask(atom, facts, stage)
         if isinstance(atom, Reduce):

@@ -1,7 +1,8 @@
 """Tag transfer of conversions between element types and of bit casts.
 
     float to float         the number: rounding is not looked at, and that nothing overflows is a premise of the proof;
-                           `saturate` cuts it to the type's largest numbers, as minimum and maximum do
+                           `saturate` cuts it to the type's largest numbers, as minimum and maximum do. A written
+                           infinity becomes NaN in a type that has none
     integer to integer     modulo 2^bits of a type that is not wider; to a wider type the number itself
     integer to float       the number itself; to one of less than 32 bits where it has all of them, else a function
     float to integer       a function of its own: truncated, and cut to the type
@@ -12,6 +13,7 @@ What a register of an integer type holds is known modulo 2^bits (`integer_terms`
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isinf
 from typing import Literal
 
 import numpy as np
@@ -21,7 +23,7 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, each_record
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.terms.integer_terms import numbers_of
-from argus.ir.float_formats import FORMATS, SATURATED
+from argus.ir.float_formats import FINITE, FORMATS, SATURATED
 from argus.ir.types import DType
 
 EXACT = {name: 2**row.digits for name, row in FORMATS.items()}
@@ -55,7 +57,17 @@ def _from_float(case: Case, source: DType, target: DType, saturate: bool, tables
         return case
     if saturate and target.name in SATURATED:
         case = each_record(tables, case, lambda record: _clamped(record, SATURATED[target.name], tables))
+    elif target.name in FINITE:
+        case = each_record(tables, case, lambda record: _without_infinity(record, tables))
     return each_record(tables, case, lambda record: _rounded(record, case, target))
+
+
+def _without_infinity(record: Record, tables: Tables) -> Record:
+    """In a type without infinities: what one was written into is not known."""
+    if record.kind not in _WORTH_SOMETHING or record.term == UNKNOWN:
+        return record
+    infinite = any(map(isinf, tables.terms.coefficients(record.term)))
+    return replace(record, kind=_computed(record), label="", expr=None, term=UNKNOWN) if infinite else record
 
 
 def itself(case: Case, of: DType, tables: Tables) -> Case:

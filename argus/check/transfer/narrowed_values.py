@@ -6,21 +6,23 @@
     x.to(f32) * y.to(f32) > z     of i16: the product has more digits than f32
     floor(x * y)                  of bf16: the product is rounded to bf16
     mfma(a, b, c) > 4096          of f32 factors that an xf32 instruction reads with 11 digits
+    x > 0.1                       of bf16: the register holds 0.10009765625, and an x may be that
 
 Proofs do not look at rounding (docs/rounding.md bounds it), which is right for what depends on a number steadily and
 wrong for what jumps. So what a jump at a narrowed number is worth is not known. A maximum or minimum of the narrowed
 numbers themselves is steady, however it is written: `where(b > 0, b, 0)` of `b = x.to(bf16)`.
 
-What is narrowed is found in the text: from conversions, from arithmetic in types narrower than f32, from matrix
-instructions that read fewer digits than their operands have, and from arithmetic on whole numbers as floats, through
-operands, loops, branches and memory; it may be too much. What it does not cover:
-rounding of arithmetic in f32 and f64 on floats that were loaded, which may turn a test near its edge as well; that is a
-note of the rounding walk.
+What is narrowed is found in the text: from conversions, from arithmetic in types narrower than f32, from constants that
+such a type does not have (of a kernel with f64 tensors: that f32 does not have), from matrix instructions that read
+fewer digits than their operands have, and from arithmetic on whole numbers as floats, through operands, loops, branches
+and memory; it may be too much. What it does not cover: rounding of arithmetic in f32 and f64 on floats that were
+loaded, and of constants in f32, which may turn a test near its edge as well; that is a note of the rounding walk.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from typing import assert_never
 
 from argus.check.domain.records import Record, Tables
@@ -28,10 +30,11 @@ from argus.check.domain.tags import Tags, each_record
 from argus.check.terms.atoms import UNKNOWN, Apply
 from argus.gfx942.mfma import mfma
 from argus.ir import ops
-from argus.ir.float_formats import FORMATS
+from argus.ir.float_formats import FORMATS, nearest
 from argus.ir.kernel import Kernel
 from argus.ir.maps import JUMPS, MAPS
-from argus.ir.types import Value
+from argus.ir.origins import reached
+from argus.ir.types import DType, Value
 
 EXACT = frozenset(row.name for row in MAPS.values() if not row.ulps) | {"select"}
 """Elementwise functions of floats that never round."""
@@ -46,6 +49,8 @@ class NarrowedValues:
 
     def __init__(self, kernel: Kernel) -> None:
         every = list(ops.walk(kernel.body))
+        self.wide = max([WIDE, *(t.dtype.bits for t in kernel.tensors if t.dtype.kind == "float")])
+        """Bits of a type whose constants count as they are written."""
         self.bits: dict[Value, int] = {}
         """Bits that values may have if they are whole numbers; those of no entry may have many."""
         self.constants: set[Value] = set()
@@ -61,12 +66,12 @@ class NarrowedValues:
             computed |= {value for value in op.results if self._arithmetic(op) and _float(value)}
             if self._reads_fewer_digits(op):
                 self.narrowed |= set(op.results)
-        whole = _reached(every, self.whole)
+        whole = reached(every, self.whole)
         for value in computed:
             rounds = self.bits[value] > FORMATS[value.dtype.name].digits
             if rounds and (value in whole or value.dtype.bits < WIDE):
                 self.narrowed.add(value)
-        self.values = _reached(every, self.narrowed)
+        self.values = reached(every, self.narrowed)
 
     def _read(self, op: ops.Op) -> int:
         """Bits of its result, if it is a whole number; notes constants and conversions."""
@@ -76,6 +81,8 @@ class NarrowedValues:
                 return MANY if low is None or high is None else max(abs(low), abs(high)).bit_length()
             case ops.Constant():
                 self.constants.add(op.result)
+                if _float(op.result) and op.result.dtype.bits < self.wide and _rounded(op.value, op.result.dtype):
+                    self.narrowed.add(op.result)
                 return abs(int(op.value)).bit_length() if float(op.value).is_integer() else MANY
             case ops.Convert():
                 return self._converted(op)
@@ -176,20 +183,10 @@ def _digits(name: str) -> int:
     return FORMATS[name].digits
 
 
+def _rounded(number: float, dtype: DType) -> bool:
+    """A register of the type holds another number."""
+    return isfinite(number) and nearest(float(number), dtype) != number
+
+
 def _float(value: Value) -> bool:
     return value.dtype.kind == "float"
-
-
-def _reached(every: list[ops.Op], start: set[Value]) -> set[Value]:
-    """All values that depend on these: by operands, loops, branches and memory."""
-    found, memories = set(start), set[ops.Tensor | ops.Shared]()
-    size = -1
-    while size != len(found) + len(memories):
-        size = len(found) + len(memories)
-        for op in every:
-            read = any(part.reads and part.memory in memories for part in op.footprints)
-            if not op.blocks and (read or any(v in found for v in op.operands)):
-                found |= set(op.results)
-                memories |= {part.memory for part in op.footprints if part.writes}
-            found |= {value for value, sources in op.sources if any(v in found for v in sources)}
-    return found

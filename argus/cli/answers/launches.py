@@ -297,6 +297,7 @@ class ValidateAnswer(Answer, kw_only=True):
     regimes: dict[str, ScorePart]
     unseen_regimes: dict[str, ScorePart]
     inside_interval: float
+    inside_without_family: float | None
     ranks: dict[str, float | None]
     rows: list[ValidatedPart]
 

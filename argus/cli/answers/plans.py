@@ -72,7 +72,8 @@ class LaunchCostPart(AnswerPart, kw_only=True):
 class KernelBenchPart(AnswerPart, kw_only=True):
     """A task; `error`: the largest at reduced sizes, as |difference| / (1 + |wanted|).
 
-    `not_sampled`: launches of which no workgroups could be looked at, with reasons."""
+    `not_sampled`: launches of which no workgroups could be looked at, with reasons; `rests`: digests of what the record
+    depends on (docs/kernelbench.md)."""
 
     level: int
     task: int
@@ -81,7 +82,7 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     status: Literal["solved", "timed", "unsampled", "wrong", "unproved", "refused", "failed"]
     code: str
     reason: str
-    key: str
+    rests: dict[str, str]
     family: str | UnsetType = UNSET
     launches: int | UnsetType = UNSET
     kernels: int | UnsetType = UNSET

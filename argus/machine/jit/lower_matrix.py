@@ -5,8 +5,9 @@
         call @stage_bf16_2(slot 1, v4)
         call @matmul_f32_16x16x16x1(a0, slot 0, slot 1, a0)
 
-A slot stays valid until a register it was made from is written or the block ends; slots are reused in turn. Sources
-that are used in place (f32) are copied when the result overlaps them, as the result is written while they are read.
+A slot stays valid until a register it was made from is written or the block ends; slots are reused in turn, but not the
+one that holds the other operand of the same instruction. Sources that are used in place (f32) are copied when the
+result overlaps them, as the result is written while they are read.
 """
 
 from __future__ import annotations
@@ -54,10 +55,15 @@ class Staging:
     def find(self, key: Key) -> int | None:
         return self._slots.get(key)
 
-    def reserve(self, key: Key, slots: int) -> int:
-        """Room for an operand: consecutive slots, the oldest first."""
+    def reserve(self, key: Key, slots: int, beside: Key | None = None) -> int:
+        """Room for an operand: consecutive slots, the oldest first, but none of those that `beside` has."""
+        held = None if beside is None else self._slots.get(beside)
         if self._next + slots > SLOTS:
             self._next = 0
+        if held is not None and beside is not None and _meets(held, beside, self._next, slots):
+            self._next = held + _slots_of(beside[0], beside[2])
+            if self._next + slots > SLOTS:
+                self._next = 0
         place = self._next
         self._next += slots
         for other in [k for k, at in self._slots.items() if _meets(at, k, place, slots)]:
@@ -85,8 +91,10 @@ def lower_matrix(t: Translator, inst: Inst) -> None:
     a_lanes = _a_lanes(m, cbsz, abid)
     b_lanes = b_lane_source(blgp) if m.blgp == "permute" and blgp else ()
     d_rows = _rows(d, t.spec.accum_offset)
-    a_pointer = _operand(t, m.a, m.a_registers, a, a_lanes, d_rows)
-    b_pointer = _operand(t, m.b, m.b_registers, b, b_lanes, d_rows)
+    a_key: Key = (m.a, row_of(a, t.spec.accum_offset), m.a_registers, a_lanes)
+    a_pointer = _operand(t, a_key, a, d_rows)
+    b_key: Key = (m.b, row_of(b, t.spec.accum_offset), m.b_registers, b_lanes)
+    b_pointer = _operand(t, b_key, b, d_rows, beside=a_key)
     c_pointer = _accumulator(t, inst, m, c)
     out = t.row_pointer(d)
     c_rows = _rows(c, t.spec.accum_offset)
@@ -114,19 +122,17 @@ def _a_lanes(m: MfmaShape, cbsz: int, abid: int) -> tuple[int, ...]:
     return tuple(source[lane // m.m] * m.m + lane % m.m for lane in range(LANES))
 
 
-def _operand(
-    t: Translator, element: str, registers: int, operand: InstOperand, lanes: tuple[int, ...], d_rows: set[int]
-) -> str:
-    """A pointer to the operand as the multiplication reads it."""
+def _operand(t: Translator, key: Key, operand: InstOperand, d_rows: set[int], beside: Key | None = None) -> str:
+    """A pointer to the operand as the multiplication reads it; `beside` is the other one, which is staged already."""
+    element, _, registers, lanes = key
     stage = stage_name(element, registers)
     in_place = stage is None and not lanes and not _rows(operand, t.spec.accum_offset) & d_rows
     if in_place:
         return t.row_pointer(operand)
-    key: Key = (element, row_of(operand, t.spec.accum_offset), registers, lanes)
     place = t.staging.find(key)
     if place is not None:
         return t.f.at("%context", STAGING + place * SLOT_UNIT)
-    place = t.staging.reserve(key, _slots_of(element, registers))
+    place = t.staging.reserve(key, _slots_of(element, registers), beside)
     slot = t.f.at("%context", STAGING + place * SLOT_UNIT)
     if stage is None:
         for n in range(registers):

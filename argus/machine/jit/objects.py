@@ -10,8 +10,8 @@ objects depend on: the kernel's bytes and mode, the sources of the translator, t
 facts (`source_digest`), the host processor and LLVM's version. An entry whose checksums do not match is made again.
 Files are written by rename, so concurrent processes need no lock; the worst case is that both compile.
 
-Each text is compiled in a child process of its own (`child.py`), all at once: if LLVM aborts, the caller gets
-`TranslationError` with its last words.
+The texts are compiled in child processes (`compilers`), all at once: if LLVM aborts, the caller gets `TranslationError`
+with its last words.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ import functools
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,11 +30,9 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from argus.machine.jit.errors import TranslationError
+from argus.machine.jit.compilers import compile_object
 from argus.provenance import digest
 
-COMPILE_SECONDS = 300
-CHILD = Path(__file__).with_name("child.py")
 EMITTERS = ("argus.machine.jit.executor", "argus.machine.jit.child")
 """The modules from which everything is imported that emits code."""
 
@@ -110,15 +106,3 @@ def _compile_into(folder: Path, key: str, texts: Sequence[str], facts: Facts) ->
     partial.write_text(json.dumps({**facts, "sha256": _sums(codes)}))
     partial.replace(folder / f"{key}.json")
     return CompiledObject(codes, json.loads(json.dumps(facts)), fresh=True)
-
-
-def compile_object(text: str, target: Path) -> None:
-    """Compile LLVM text into `target` in a child process."""
-    command = [sys.executable, "-P", str(CHILD), str(target)]
-    try:
-        done = subprocess.run(command, input=text, text=True, capture_output=True, timeout=COMPILE_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise TranslationError(f"LLVM did not finish within {COMPILE_SECONDS} s") from None
-    if done.returncode != 0:
-        last_words = "\n".join(done.stderr.strip().splitlines()[-4:]) or f"exit status {done.returncode}"
-        raise TranslationError(f"LLVM could not compile the translated kernel: {last_words}")

@@ -73,7 +73,8 @@ def compare_specified(
     coefficients: frozenset[float] = frozenset(),
 ) -> list[AlgebraComparison]:
     """Any object against a specification of its arrays, which are given in the order of its arguments. What only
-    doubts leave open is tried again with other residues. `coefficients` of polynomials are doubtful (`Constants`)."""
+    doubts leave open is tried again with other residues, as long as that settles something: a root may be a square
+    then, an unknown function stays one. `coefficients` of polynomials are doubtful (`Constants`)."""
     inputs = {name: array.copy() for name, array in arrays.items()}
     made = _specified(launch, spec, arrays, inputs, symbols, seed, coefficients)
     for attempt in range(1, ATTEMPTS):
@@ -82,7 +83,10 @@ def compare_specified(
         for name, array in inputs.items():
             arrays[name][...] = array
         again = _specified(launch, spec, arrays, inputs, symbols, seed + attempt, coefficients)
+        before = sum(c.not_followed for c in made)
         made = [b if b.different or b.not_followed < a.not_followed else a for a, b in zip(made, again, strict=True)]
+        if sum(c.not_followed for c in made) == before:
+            break
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from argus.lang import read
 
 SOURCE = """
 import argus as ag
-from argus import f64, f32, f16, bf16, i64, i32, i16, i8, u32, u8
+from argus import f64, f32, f16, bf16, fp8, i64, i32, i16, i8, u32, u8
 P = ag.Owner(t=256, n="t")
 @ag.kernel(threads=256, requires="N >= {least}", computes="Z[i] = {spec}", example=dict(N={least}))
 def k(X: ag.In["N", {dtype}], Y: ag.In["N", {dtype}], Z: ag.Out["N", {out}]):
@@ -46,6 +47,7 @@ class Jump:
 BIG = 2**24
 F32_ONE = "ag.full(P, f32, 1.0)"
 TO_BF16 = "x.to(f32).to(bf16).to(f32)"
+PREFIXES = {"i": "int", "u": "uint", "f": "float"}
 WRONG = {
     "maximum of i32": Jump(
         "i32", "i32", "maximum(X[i], Y[i])", "ag.where(x.to(f32) > y.to(f32), x, y)", BIG + 1, BIG, BIG + 1
@@ -92,6 +94,29 @@ WRONG = {
         "f16", "i32", "where(X[i] * Y[i] >= 1, 1, 0)", f"ag.where(x * y >= 1.0, {ONE}, 0)", 1 + 2**-10, 1 - 2**-10, 0
     ),
     "a sum in f16": Jump("f16", "f16", "floor(X[i] + Y[i])", "ag.floor(x + y)", 1, -(2**-12), 0),
+    "a threshold that bf16 does not have": Jump(
+        "bf16", "f32", "where(X[i] > 0.1, 1, 0)", f"ag.where(x > 0.1, {F32_ONE}, 0.0)", 0.10009765625, 0, 1
+    ),
+    "a threshold that fp8 does not have": Jump(
+        "f32", "f32", "where(X[i] > 0.1, X[i], 0)", "ag.where(x > ag.full(P, fp8, 0.1).to(f32), x, 0.0)",
+        0.101, 0, 0.101,
+    ),
+    "a threshold of f64 in f32": Jump(
+        "f64", "f64", "where(X[i] > 0.1, 1, 0)",
+        "ag.where(x > ag.full(P, f32, 0.1).to(f64), ag.full(P, f64, 1.0), 0.0)",
+        0.1 + 2.0**-40, 0, 1,
+    ),
+    "an offset that bf16 does not have": Jump(
+        "f32", "f32", "floor(X[i] + 0.3)", "ag.floor(x + ag.full(P, bf16, 0.3).to(f32))", 0.6995, 0, 0
+    ),
+    "a threshold off by a digit of f32": Jump(
+        "f32", "f32", "where(X[i] > 0.1, 1, 0)", f"ag.where(x > 0.10000001, {F32_ONE}, 0.0)",
+        float(np.float32(0.10000001)), 0, 1,
+    ),
+    "a threshold of f64 off by a digit of f32": Jump(
+        "f64", "f32", "where(X[i] > 0.1, 1, 0)", f"ag.where(x > 0.10000000149011612, {F32_ONE}, 0.0)",
+        0.1 + 2.0**-31, 0, 1,
+    ),
     "floor of f16": Jump("f32", "f32", "floor(X[i])", "ag.floor(x.to(f16).to(f32))", 2.9999, 0, 2),
 }  # fmt: skip
 RIGHT = {
@@ -105,6 +130,14 @@ RIGHT = {
     ),
     "relu of a product in bf16": ("bf16", "bf16", "maximum(X[i] * Y[i], 0)", "ag.where(x * y > 0.0, x * y, 0.0)"),
     "products of u8 in f32": ("u8", "f32", "floor(X[i] * Y[i])", "ag.floor(x.to(f32) * y.to(f32))"),
+    "a threshold that bf16 has": (
+        "bf16", "f32", "where(X[i] > 0.125, 1, 0)", f"ag.where(x > 0.125, {F32_ONE}, 0.0)"
+    ),
+    "a clamp in bf16": ("bf16", "bf16", "minimum(maximum(X[i], 0.1), 2.7)", "ag.min(ag.max(x, 0.1), 2.7)"),
+    "a threshold as f32 has it": (
+        "f32", "f32", "where(X[i] > 0.1, 1, 0)", f"ag.where(x > 0.10000000149011612, {F32_ONE}, 0.0)"
+    ),
+    "a factor off by a digit of f32": ("f32", "f32", "X[i] * 0.1", "x * 0.10000001"),
     "f32 itself": ("f32", "f32", "where(X[i] > 1, 1, 0)", "ag.where(x > 1.0, ag.full(P, f32, 1.0), 0.0)"),
 }  # fmt: skip
 
@@ -141,7 +174,7 @@ def test_they_are_wrong(name: str, tmp_path: Path) -> None:
 
 
 def dtype_of(name: str) -> np.dtype[np.generic]:
-    return np.dtype({"i": "int", "u": "uint", "f": "float"}[name[0]] + name[1:])
+    return np.dtype(ml_dtypes.bfloat16) if name == "bf16" else np.dtype(PREFIXES[name[0]] + name[1:])
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from argus.check.domain.record_numbers import distinct_rows
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case
-from argus.check.terms.atoms import UNKNOWN, Number
+from argus.check.terms.atoms import UNKNOWN, Atom, Number
+from argus.check.terms.normal_form import Terms
 from argus.check.terms.placed_terms import at_place
 from argus.check.transfer.computed_places import DATA
 from argus.layout import expr as E
@@ -45,9 +46,9 @@ class StoredElements:
         """What is stored, at its place; UNKNOWN where it has none on an axis that it depends on."""
         record = tables[self.number]
         if record.label == "index" and record.expr is not None:
-            whole = record.expr + self.index
+            whole = _unbounded(record.expr + self.index)
             return tables.terms.constant(whole.value) if whole.op == "const" else tables.terms.atom(Number(whole))
-        term = at_place(tables.terms, record.term, self.coordinates)
+        term = _unbounded_numbers(tables.terms, at_place(tables.terms, record.term, self.coordinates))
         return term if term != UNKNOWN and not tables.terms.axes(term) else UNKNOWN
 
 
@@ -117,6 +118,22 @@ def _unbounded(e: Expr) -> Expr:
         return e
     inner = {node: E.apply(node.name, *(_unbounded(arg) for arg in node.args)) for node in loaded}
     return e.subst(dict(inner))
+
+
+def _unbounded_numbers(terms: Terms, term: int) -> int:
+    """The term with loaded numbers as the specification writes them."""
+    if term == UNKNOWN or all(_unbounded(e) is e for e in map(_number, terms.inside(term)) if e is not None):
+        return term
+
+    def change(atom: Atom) -> int | None:
+        e = _number(atom)
+        return None if e is None else terms.atom(Number(_unbounded(e)))
+
+    return terms.rewritten(term, change, {})
+
+
+def _number(atom: Atom) -> Expr | None:
+    return atom.name if isinstance(atom, Number) and isinstance(atom.name, Expr) else None
 
 
 def _sum_of(constant: int, factors: list[int], names: list[Expr], starts: list[Expr]) -> Expr:

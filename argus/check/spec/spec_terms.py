@@ -70,19 +70,23 @@ class SpecForm:
     them apart is not known to be harmless.
     `formal`: factors cancel, since the specification speaks only of where it is defined; else as in a kernel.
     `data`: elements of integer tensors are compared as values; else as indices.
+    `counts`: elements of integer tensors that stand as values are indices, too: `1 / LEN[m]` of a loaded length.
     """
 
     whole: bool
     formal: bool
     data: bool
+    counts: bool = False
 
 
 def forms_of(spec: SpecCoordinates) -> list[SpecForm]:
     """The forms in which the line may be written."""
     tests = [node for node in walk(spec.value) if isinstance(node, Relation)]
     data = any(element.whole for test in tests for element in elements(test))
+    values = any(element.whole for element in elements(spec.value))
     either = (False, True)
-    return [SpecForm(w, f, d) for d in (either if data else (False,)) for f in (True, False) for w in either]
+    kinds = [(False, False), *([(True, False)] if data else []), *([(False, True)] if values else [])]
+    return [SpecForm(w, f, d, c) for d, c in kinds for f in (True, False) for w in either]
 
 
 def meaning(kernel: Kernel, spec: SpecCoordinates, tables: Tables, form: SpecForm, at: Mapping[str, Expr]) -> int:
@@ -307,6 +311,10 @@ class _PlacedReader(_TermReader):
             if axes_in(made):
                 raise Unreadable(f"`{spec_text(node)}` is a number that a reduction runs over")
             return self.terms.constant(made.value) if made.op == "const" else self.terms.atom(Number(made))
+        if self.form.counts and isinstance(node, TensorElement) and node.whole:
+            made = self._index(node, scope)
+            if not axes_in(made):
+                return self.terms.atom(Number(made))
         return super().visit(node, scope)
 
     def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope, position: int) -> Expr:

@@ -54,6 +54,9 @@ from argus.check.terms.vanishing_sums import may_leave_a_sum
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
+MOST_IN_EXTREME = 64
+"""Different terms in one maximum or minimum; as many as there may be monomials in a sum."""
+
 
 class Terms(TermArithmetic):
     """The interned terms of one kernel, in normal form."""
@@ -71,7 +74,8 @@ class Terms(TermArithmetic):
         return reduce(self.add if op == "sum" else self.multiply, args)
 
     def extreme(self, fn: Reduction, args: Iterable[int]) -> int:
-        """The maximum or minimum: flat, without repetition, reductions of one body put together."""
+        """The maximum or minimum: flat, without repetition, reductions of one body put together; UNKNOWN with more than
+        `MOST_IN_EXTREME` different ones, which every element of a row would carry along."""
         nothing = NEUTRAL[fn]
         flat: set[int] = set()
         for arg in args:
@@ -90,6 +94,8 @@ class Terms(TermArithmetic):
             else:
                 kept.add(arg)
         kept |= {self.atom(Reduce(fn, axis, body, items)) for (axis, body), items in together.items()}
+        if len(kept) > MOST_IN_EXTREME:
+            return UNKNOWN
         if not kept:
             return self.constant(nothing)
         if len(kept) == 2:

@@ -14,7 +14,7 @@ one. A rule that none of these knows gives no verdicts: the ledger says what it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from argus.check.advice.speed import Speed
 from argus.check.explain.bounds_witness import misplaced_access
 from argus.check.explain.cover_witness import miswritten_element
 from argus.check.explain.findings import at, bounds_of, failures, spans
+from argus.check.explain.lost_term import lost_at
 from argus.check.explain.pairing_witness import mismatched_pair
 from argus.check.explain.place_witness import far, interfering_input, misplaced_value
 from argus.check.explain.race_witness import overlap_verdict, refutation
@@ -45,10 +46,11 @@ from argus.check.rules.race_free import RaceFree
 from argus.check.rules.reduced import Reduced
 from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule, RuleEvent
-from argus.check.rules.value import OVERWRITTEN, Differs, Valued
+from argus.check.rules.value import NOT_FOLLOWED, OVERWRITTEN, Differs, Valued
 from argus.check.solve.limits import Budget
 from argus.check.transfer.ordering import lds_target
 from argus.check.walk import KernelWalk
+from argus.ir import ops
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import Span
 
@@ -212,11 +214,13 @@ class RuleExplanation:
             return Verdict("value", "refuted", span, op, "interpreter", counterexample=example)
         if not found:
             return self._concluded("value", span, "terms+z3", events)
-        return Verdict("value", "unknown", span, op, "terms+z3", reason=self._difference(found[0]), help=RUN)
+        return Verdict("value", "unknown", span, op, "terms+z3", reason=self._difference(found[0], events), help=RUN)
 
-    def _difference(self, why: str | Differs) -> str:
+    def _difference(self, why: str | Differs, events: Sequence[RuleEvent[str | Differs]]) -> str:
         if isinstance(why, str):
-            return why
+            stores = [event.op for event in events if isinstance(event.op, ops.Store | ops.Atomic)]
+            lost = next((op for store in stores if (op := lost_at(self.flow, store.value)) is not None), None)
+            return f"{why}, from {lost.span} on" if why == NOT_FOLLOWED and lost is not None else why
         tables = self.flow.tables
         stored, specified = shown(why.stored, tables), shown(why.specified, tables)
         return f"what is stored is `{stored}`, the specification says `{specified}`"

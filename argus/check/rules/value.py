@@ -48,6 +48,7 @@ from argus.layout.expr import Expr, ExprError
 T = TypeVar("T")
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 DIFFERENT = "what is stored is another formula than the specification's"
+NOT_FOLLOWED = "what is stored was computed in a way that is not followed"
 UPDATES = "what several updates of one element add up to is not followed"
 BEYOND = "beyond the axis whose elements say where it goes, the update may add something"
 Facts = tuple[Expr, ...]
@@ -275,7 +276,7 @@ class Valued(Rule):
         if record.kind in ("lost", "unwritten"):
             return record.why or "it comes from LDS that was never written"
         if record.term == UNKNOWN or record.part != (0, 1):
-            return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
+            return OVERWRITTEN if self.overwritten else NOT_FOLLOWED
         general = (*self.inside, *self.flow.everywhere_facts, *place.facts, case.guard)
         held_term = followed(
             tables, record.term, record.rests, case.offset[(case.record == number) & active],

@@ -4,7 +4,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
 
     reduction    what it has taken becomes the whole axis, if it is: every coordinate of the axis that the masks inside
                  let through is taken once (sums; at least once for maxima), and what is taken beyond the axis is
-                 exactly zero (`padding`) or masked
+                 exactly zero (`padding`; under a maximum no element of the axis is negative) or masked
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
     part         a reduction over an interval becomes one over the whole axis, masked by being inside the interval
@@ -312,9 +312,8 @@ class Judge:
         masks = self._masks(atom)
         if not self._holds((*facts, *whole.args, *masks), E.land(*footprint)):
             return None
-        if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
-            return None
-        return whole
+        harmless = self._vanishes(atom, extent) or self._outdone(atom, extent, facts)
+        return whole if harmless or self._holds((*facts, *footprint, *masks), whole) else None
 
     def _specified(self, atom: Reduce, facts: Facts) -> ReducedFootprint | None:
         """The coordinates in steps that a reduction of the specification takes, if these are the same, each once."""
@@ -396,8 +395,17 @@ class Judge:
 
     def _vanishes(self, atom: Reduce, extent: Expr) -> bool:
         """Beyond the axis the body is exactly zero, because elements of tensors are."""
-        if atom.op != "sum":
+        return atom.op == "sum" and self._zero_beyond(atom, extent)
+
+    def _outdone(self, atom: Reduce, extent: Expr, facts: Facts) -> bool:
+        """Beyond the axis the body of a maximum is exactly zero, and on the axis there is one that is no less: none of
+        them is negative, and there is one. A minimum alike."""
+        if atom.op not in ("max", "min") or not self._holds(facts, extent.ge(1)):
             return False
+        body = atom.body if atom.op == "max" else self.terms.negative(atom.body)
+        return self.terms.not_negative(body) and self._zero_beyond(atom, extent)
+
+    def _zero_beyond(self, atom: Reduce, extent: Expr) -> bool:
         shapes = {tensor.name: tensor.shape for tensor in self.flow.kernel.tensors}
         return Padding(self.terms, atom.axis, extent, shapes).folded(atom.body) == 0
 

@@ -339,3 +339,12 @@ def test_scalars_are_compared_as_the_launch_passes_them() -> None:
     assert as_passed(3.14, f32) == float(np.float32(3.14)) != 3.14
     assert as_passed(3.14, f64) == 3.14
     assert as_passed(7, i32) == 7
+
+
+@pytest.mark.parametrize("factor", [3.14, 0.1, -1e-7])
+def test_a_factor_that_f32_does_not_have(factor: float) -> None:
+    """One multiplication has a bound of one rounding: no room for that of the factor."""
+    made = Builder()
+    found = at_full_size(planned(made.graph(made.add("scale", made.input(3, 1500), p=factor))))
+    assert not found.wrong + found.not_sampled
+    assert 0 < found.worst <= 1

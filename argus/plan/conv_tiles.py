@@ -23,6 +23,8 @@ REGISTERS = {2: 210, 1: 420}
 is stored) and an offset for every access. The others hold fragments and weights."""
 MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
+SINGLE = 2
+"""Eight single accesses to the weights of a tap are as much to read as so many fragments."""
 LINE, PLANE = (1,), (4, 8, 2, 16, 1)
 """Rows of a tile that are tried, for one row of results and for several."""
 
@@ -78,16 +80,18 @@ def tile_knobs(dtype: str, sizes: Convolved) -> dict[str, KnobValue]:
 
 
 def _fitting(dtype: str, sizes: Convolved) -> Iterator[ConvTile]:
-    """Tiles that fit, the best first: with many pixels, two waves per SIMD and wide accesses."""
+    """Tiles that fit, the best first: with many channels a step, many pixels, two waves per SIMD and wide accesses."""
     size = BYTES[dtype]
     widest = math.gcd(16 // size, sizes.width)
     narrow, wide = (1, 4) if size == 4 else (4, 8)
-    vec = next((vec for vec in (1, 2, 4, 8) if narrow <= vec <= wide and 4 * vec >= sizes.c), wide)
+    most_vec = next((vec for vec in (1, 2, 4, 8) if narrow <= vec <= wide and 4 * vec >= sizes.c), wide)
+    vecs = [vec for vec in (8, 4, 2, 1) if narrow <= vec <= most_vec]
     most, ways = (128, (1, 2)) if size == 4 else (256, (1, 2, 4))
     wo = next((wo for wo in ways if 32 * wo >= sizes.o), ways[-1])
     accesses = [xw for xw in (8, 4, 2, 1) if xw <= widest]
     rows = LINE if sizes.results[0] == 1 else PLANE
-    for pixels, waves, high, across, xw in product((most, most // 2, 64, 32), (2, 1), rows, (wo, 4), accesses):
+    places = ((most, most // 2, 64, 32), (2, 1), rows, (wo, 4), accesses)
+    for vec, pixels, waves, high, across, xw in product(vecs, *places):
         tile = ConvTile(high, pixels // high, across, vec, xw, waves)
         if tile.cols in (16, 32, 64, 128, 256) and _even(tile) and _held(tile, sizes, size):
             yield tile
@@ -105,7 +109,9 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     accesses = _passes(tile, sizes) * tile.vec
     needed = 16 * tile.fragments + 2 * accesses * max(1, tile.xw * size // 4) + accesses
     needed += sizes.taps if sizes.deep else 0
-    fits = needed <= REGISTERS[tile.waves] and sizes.taps * tile.fragments <= MOST_WORK
+    singles = tile.vec // math.gcd(tile.vec, sizes.c)
+    work = sizes.taps * (tile.fragments + SINGLE * (singles // 8))
+    fits = needed <= REGISTERS[tile.waves] and work <= MOST_WORK
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from argus.plan.graph import Graph, PlanError
@@ -79,6 +81,21 @@ def test_transposed_convolutions(
 ) -> None:
     """Phases with and without taps, output padding, groups."""
     same(transposed(*form))
+
+
+ONE, NONE = (1, 1, 1), (0, 0, 0)
+MANY_TAPS = [
+    transposed((2, 19, 16, 19, 19), (19, 16, 3, 5, 7), ONE, NONE, NONE, ONE, 1),
+    transposed((2, 19, 19, 19, 19), (19, 19, 3, 5, 5), ONE, NONE, NONE, ONE, 1),
+    convolution((8, 25, 35, 35), (33, 25, 5, 9), (1, 1), (2, 4), (2, 3), 1),
+]
+
+
+@pytest.mark.parametrize("graph", MANY_TAPS)
+def test_many_taps_over_odd_channels(graph: Graph) -> None:
+    """Weights are read one by one there: a kernel with eight channels a step was too long to read in bf16."""
+    nodes = {name: replace(node, dtype="bf16") for name, node in graph.nodes.items()}
+    assert planned(replace(graph, nodes=nodes)).launches
 
 
 def test_images_some_at_a_time() -> None:

@@ -6,8 +6,8 @@
 A step is a function by name (`argus.kernels.activations`, or one of `MORE`), an operation with an operand (`add_U`) or
 with the value that `save` kept (`mul_saved`). Step number i has the parameter p{i}: what `scale` multiplies by, `shift`
 adds, `atleast` and `atmost` compare with; `from` is p minus x, `over` p divided by x, `huber` the smooth L1 loss of a
-difference. U, V and W are tensors of the kernel that has the chain; knobs of it say along which axes they have
-elements. Steps that are not used are "none".
+difference, `log_or_zero` the logarithm, with 0 for 0. U, V and W are tensors of the kernel that has the chain; knobs of
+it say along which axes they have elements. Steps that are not used are "none".
 
 `after` makes a tile of a tile, `told` the same in index notation. Minima and maxima are choices, so that a NaN stays
 one; `rsub` is the operand minus x, `rdiv` the operand divided by x. There is no kernel here.
@@ -18,7 +18,7 @@ from argus.kernels.activations import NAMES, applied, stated
 
 OPERANDS = ("U", "V", "W", "saved")
 OPERATIONS = ("add", "sub", "rsub", "mul", "div", "rdiv", "min", "max")
-MORE = ("log", "sqrt", "rsqrt", "reciprocal", "atleast", "atmost", "from", "over", "huber")
+MORE = ("log", "log_or_zero", "sqrt", "rsqrt", "reciprocal", "atleast", "atmost", "from", "over", "huber")
 STEPS = (*NAMES, *MORE, "save", *[f"{op}_{name}" for op in OPERATIONS for name in OPERANDS])
 
 S0 = ag.knob("none", legal=STEPS, why="the first step")
@@ -84,6 +84,7 @@ def one_step(step, x, saved, given, p):
     if step in MORE:
         return {
             "log": lambda: ag.log(x),
+            "log_or_zero": lambda: ag.where(x == 0.0, 0.0, ag.log(x)),
             "sqrt": lambda: ag.sqrt(x),
             "rsqrt": lambda: ag.rsqrt(x),
             "reciprocal": lambda: 1.0 / x,
@@ -107,6 +108,7 @@ def one_step_told(step, x, saved, given, p):
     if step in MORE:
         return {
             "log": f"log({x})",
+            "log_or_zero": f"where({x} == 0, 0, log({x}))",
             "sqrt": f"sqrt({x})",
             "rsqrt": f"rsqrt({x})",
             "reciprocal": f"1 / ({x})",

@@ -59,6 +59,7 @@ FUNCTIONS: Mapping[str, Callable[[Array, float], Array | np.floating]] = {
     "scale": lambda x, p: x * p,
     "shift": lambda x, p: x + p,
     "log": lambda x, p: np.log(x),
+    "log_or_zero": lambda x, p: np.where(x == 0, 0.0, np.log(x)),
     "sqrt": lambda x, p: np.sqrt(x),
     "rsqrt": lambda x, p: 1 / np.sqrt(x),
     "reciprocal": lambda x, p: 1 / x,

@@ -28,7 +28,7 @@ UNARY = (
     "none", "relu", "relu6", "leaky", "elu", "selu", "gelu", "gelu_tanh", "silu", "sigmoid", "logsigmoid", "tanh",
     "mish", "softplus", "softsign", "hardtanh", "hardsigmoid", "hardswish", "abs", "square", "exp", "scale", "shift",
     "log", "sqrt", "rsqrt", "reciprocal", "atleast", "atmost", "from", "over",
-    "huber",
+    "huber", "log_or_zero",
 )  # fmt: skip
 BINARY = ("add", "sub", "mul", "div", "min", "max")
 VIEWS = ("view", "permute", "expand", "slice")

@@ -132,9 +132,9 @@ def _smooth_l1(at: Conversion, x: Any, y: Any, reduction: int = 1, beta: float =
 
 
 def _kl_div(at: Conversion, x: Any, target: Any, reduction: int = 1, log_target: bool = False) -> str:
-    """target * (log target - x): targets are positive, where a zero would be no term."""
+    """target * (log target - x); a target of 0 is a term of 0, as PyTorch has it."""
     shape, name = at.node_of(x).shape, at.name_of(target)
-    log = name if log_target else at.add("log", (name,), shape)
+    log = name if log_target else at.add("log_or_zero", (name,), shape)
     term = at.add("sub", (log, at.name_of(x)), shape)
     factor = at.add("exp", (name,), shape) if log_target else name
     return _loss(at, at.add("mul", (term, factor), shape), reduction)

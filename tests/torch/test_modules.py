@@ -107,6 +107,25 @@ def test_a_compiled_module_gives_the_module_s_result() -> None:
         torch.testing.assert_close(compiled(*inputs), module(*inputs), rtol=1e-4, atol=1e-4)
 
 
+class Divergence(nn.Module):
+    def forward(self, x: Any, target: Any) -> Any:
+        return F.kl_div(x, target, reduction="none"), F.kl_div(x, target, reduction="batchmean")
+
+
+@pytest.mark.parametrize("odd", [0.0, -0.5, float("nan")])
+def test_targets_of_zero_are_no_terms(odd: float) -> None:
+    """As PyTorch has it, where 0 * log 0 is NaN; a negative target still has no logarithm."""
+    x, target = torch.log_softmax(torch.randn(7, 12), 1), torch.softmax(torch.randn(7, 12), 1)
+    target[0, 3] = target[2] = 0.0
+    target[5, 1] = odd
+    compiled = at.compile(Divergence(), (x, target))
+    terms, mean = Divergence()(x, target)
+    assert not terms[2].any()
+    found = compiled(x, target)
+    torch.testing.assert_close(found, (terms, mean), rtol=1e-5, atol=1e-6, equal_nan=True)
+    assert bool(found[1].isnan()) == (odd != 0)
+
+
 class Block(nn.Module):
     """A transformer block without dropout."""
 

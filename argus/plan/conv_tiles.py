@@ -24,7 +24,7 @@ is stored) and an offset for every access. The others hold fragments and weights
 MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 SINGLE = 2
-"""Eight single accesses to the weights of a tap are as much to read as so many fragments."""
+"""Where weights are read one by one, 16 bytes of a tap are as much to read as so many fragments."""
 LINE, PLANE = (1,), (4, 8, 2, 16, 1)
 """Rows of a tile that are tried, for one row of results and for several."""
 
@@ -110,7 +110,7 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     needed = 16 * tile.fragments + 2 * accesses * max(1, tile.xw * size // 4) + accesses
     needed += sizes.taps if sizes.deep else 0
     singles = tile.vec // math.gcd(tile.vec, sizes.c)
-    work = sizes.taps * (tile.fragments + SINGLE * (singles // 8))
+    work = sizes.taps * (tile.fragments + SINGLE * (singles * size // 16))
     fits = needed <= REGISTERS[tile.waves] and work <= MOST_WORK
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 

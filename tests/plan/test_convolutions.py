@@ -88,13 +88,15 @@ MANY_TAPS = [
     transposed((2, 19, 16, 19, 19), (19, 16, 3, 5, 7), ONE, NONE, NONE, ONE, 1),
     transposed((2, 19, 19, 19, 19), (19, 19, 3, 5, 5), ONE, NONE, NONE, ONE, 1),
     convolution((8, 25, 35, 35), (33, 25, 5, 9), (1, 1), (2, 4), (2, 3), 1),
+    transposed((2, 29, 16, 19, 19), (29, 29, 5, 5, 5), ONE, NONE, NONE, ONE, 1),
 ]
 
 
 @pytest.mark.parametrize("graph", MANY_TAPS)
-def test_many_taps_over_odd_channels(graph: Graph) -> None:
-    """Weights are read one by one there: a kernel with eight channels a step was too long to read in bf16."""
-    nodes = {name: replace(node, dtype="bf16") for name, node in graph.nodes.items()}
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_many_taps_over_odd_channels(graph: Graph, dtype: str) -> None:
+    """Weights are read one by one there: a kernel with the most channels a step was too long to read."""
+    nodes = {name: replace(node, dtype=dtype) for name, node in graph.nodes.items()}
     assert planned(replace(graph, nodes=nodes)).launches
 
 

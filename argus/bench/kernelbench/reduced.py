@@ -1,7 +1,8 @@
 """Smaller sizes for a task, and inputs with structure.
 
     aligned("dim", 16384)   -> 64       as many powers of two as are needed for whole accesses
-    shrunk("height", 512)   -> 16       the same for images, where 64 would be too many elements
+    compact("height", 64)   -> 16       the same for images, where 64 would be too many elements
+    shrunk("height", 64)    -> 64       the same, where a module needs its 32 or 64 as it is
     ragged("dim", 16384)    -> 33       remainders at tiles, accesses and steps
 
 Sizes up to 16, windows, strides and padding stay what they are, so that padding and remainders of windows are those of
@@ -38,12 +39,19 @@ def aligned(name: str, value: int) -> int:
     return 64 if value % 64 == 0 else 32 if value % 32 == 0 else SMALL + value % SMALL
 
 
-def shrunk(name: str, value: int) -> int:
+def compact(name: str, value: int) -> int:
     """Aligned, with one or two images of few pixels."""
     if "batch" in name:
         return min(value, 2)
     found = aligned(name, value)
-    return found if found == value else min(found, 32 if any(part in name for part in CHANNELS) else SMALL)
+    if "group" in name or any(part in name for part in KEPT):
+        return found
+    return min(found, 32 if any(part in name for part in CHANNELS) else SMALL)
+
+
+def shrunk(name: str, value: int) -> int:
+    """Compact, but for extents that are aligned already."""
+    return value if "batch" not in name and aligned(name, value) == value else compact(name, value)
 
 
 def ragged(name: str, value: int) -> int:
@@ -59,8 +67,11 @@ def ragged_shrunk(name: str, value: int) -> int:
     return min(ragged(name, value), SMALL + 3)
 
 
-VARIANTS: Mapping[str, tuple[Sizes, Sizes]] = {"aligned": (aligned, shrunk), "ragged": (ragged, ragged_shrunk)}
-"""Two reductions each: the second where the first leaves too much."""
+VARIANTS: Mapping[str, tuple[Sizes, ...]] = {
+    "aligned": (aligned, compact, shrunk),
+    "ragged": (ragged, ragged_shrunk),
+}
+"""Reductions each: the second where the first leaves too much, and the next where the module does not allow it."""
 ENOUGH = 1 << 18
 """Elements of all inputs above which the second is taken."""
 

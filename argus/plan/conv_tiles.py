@@ -21,6 +21,8 @@ LDS = 1 << 16
 REGISTERS = {2: 210, 1: 420}
 """Of a thread, by waves per SIMD: for its sums, the part of the halo it brings (twice: one is on its way while another
 is stored) and an offset for every access. The others hold fragments and weights."""
+ORDINARY = 256
+"""Of a thread, for all but its sums; asked where weights are read one by one, since these need many, too."""
 MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 SINGLE = 2
@@ -108,10 +110,12 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     slots = _passes(tile, sizes) * 64 * tile.xw
     accesses = _passes(tile, sizes) * tile.vec
     needed = 16 * tile.fragments + 2 * accesses * max(1, tile.xw * size // 4) + accesses
-    needed += sizes.taps if sizes.deep else 0
-    singles = tile.vec // math.gcd(tile.vec, sizes.c)
-    work = sizes.taps * (tile.fragments + SINGLE * (singles * size // 16))
+    reads = tile.vec // math.gcd(tile.vec, sizes.c)
+    needed += sizes.taps * max(1, reads // 2) if sizes.deep else 0
+    singles = reads * size // 16
+    work = sizes.taps * (tile.fragments + SINGLE * singles)
     fits = needed <= REGISTERS[tile.waves] and work <= MOST_WORK
+    fits = fits and (not singles or needed - 16 * tile.fragments <= ORDINARY)
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from argus.compile.cache import compile_cached
+from argus.pipeline import program_of
 from argus.plan.graph import Graph, PlanError
 from argus.plan.planner import planned
 from tests.plan.graphs import Builder
@@ -98,6 +100,14 @@ def test_many_taps_over_odd_channels(graph: Graph, dtype: str) -> None:
     """Weights are read one by one there: a kernel with the most channels a step was too long to read."""
     nodes = {name: replace(node, dtype=dtype) for name, node in graph.nodes.items()}
     assert planned(replace(graph, nodes=nodes)).launches
+
+
+@pytest.mark.parametrize("graph", MANY_TAPS[:3])
+def test_many_taps_over_odd_channels_fit_into_registers(graph: Graph) -> None:
+    """In bf16; 125 taps over an odd number of channels do not."""
+    nodes = {name: replace(node, dtype="bf16") for name, node in graph.nodes.items()}
+    launch = planned(replace(graph, nodes=nodes)).launches[-1]
+    assert compile_cached(program_of(launch.path, launch.knobs, launch.kernel)).object
 
 
 def test_images_some_at_a_time() -> None:

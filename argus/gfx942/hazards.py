@@ -331,7 +331,6 @@ def violations(insts: Sequence[Inst]) -> list[HazardViolation]:
     kinds = [_class(inst.op) for inst in insts]
     uses = [registers(inst) for inst in insts]
     reach = {"mfma": REACH, "valu": 5, "mem": 2, "salu": 2, "other": 0}
-    furthest = max((reach[kind] for kind in kinds), default=0)
     found: dict[tuple[int, int], HazardViolation] = {}
     for k, second in enumerate(insts):
         if kinds[k] == "other" and not second.op.startswith("s_getreg"):
@@ -341,7 +340,7 @@ def violations(insts: Sequence[Inst]) -> list[HazardViolation]:
         work = [(p, jump, 0, 0, core) for p, jump in before[k]]
         while work:
             j, jumped, states, elapsed, core = work.pop()
-            if states >= furthest or best.get((j, jumped), REACH + 1) <= states:
+            if states >= REACH or best.get((j, jumped), REACH + 1) <= states:
                 continue
             best[j, jumped] = states
             first = insts[j]

@@ -146,8 +146,6 @@ class Judge:
             return self._chosen(atom, facts, stage)
         if isinstance(atom, Apply) and atom.fn == "min":
             return self._least([self._passes(arg, facts, stage) for arg in atom.args], facts)
-        if isinstance(atom, Apply) and atom.fn == "max":
-            return self._greatest([self._passes(arg, facts, stage) for arg in atom.args], facts)
         if isinstance(atom, Apply) and atom.fn == NOTHING_TIMES:
             inner = self._passes(atom.args[0], facts, stage)
             flow = self.flow
@@ -185,24 +183,6 @@ class Judge:
             return None
         made = first_place(self.terms, extreme)
         return None if made == UNKNOWN else made
-
-    def _greatest(self, args: list[int], facts: Facts) -> int:
-        """The greatest of terms; a number that is not positive is no more than a maximum of something that is never
-        negative: `max(0, amax)`, where a kernel begins with zeros."""
-        if any(self._never_negative(arg, facts) for arg in args):
-            values = {arg: self.terms.value(arg) for arg in args}
-            args = [arg for arg in args if (v := values[arg]) is None or v > 0]
-        return self.terms.extreme("max", args)
-
-    def _never_negative(self, term: int, facts: Facts) -> bool:
-        """A maximum over a whole axis that has an element, of what is never negative."""
-        atom = self.terms.as_atom(term)
-        if not isinstance(atom, Reduce) or atom.op != "max" or atom.domain is None:
-            return False
-        extent = extent_of(self.flow.tables, atom.axis)
-        if extent is None or atom.domain is not domain(atom.axis, extent):
-            return False
-        return self._holds(facts, extent.ge(1)) and self.terms.not_negative(atom.body)
 
     def _least(self, args: list[int], facts: Facts) -> int:
         """The least of terms; a number that no place on an axis exceeds is not less than such a place."""

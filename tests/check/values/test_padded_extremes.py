@@ -69,57 +69,6 @@ def test_zeros_that_are_greater_spoil_it(name: str, tmp_path: Path) -> None:
     assert report(tmp_path, *WRONG[name]).status != "proved"
 
 
-LOOP = """import argus as ag
-from argus import f32, inf
-
-ROW = ag.Owner(lane=64, e=4, n="lane*4 + e")
-
-
-@ag.kernel(threads=64, requires="N >= 1", example=dict(M=70, N=500), computes="Y[m] = {computes}")
-def rows(X: ag.In["M N", f32], Q: ag.In["M N", f32], Y: ag.Out["M", f32]):
-    m = ag.grid(M)
-    top = ag.full(ROW, f32, {start})
-    for i in ag.range(0, N, 256):
-        x = X[m, i].load(ROW, width=4, guard="shape")
-        q = Q[m, i].load(ROW, width=4, guard="shape")
-        top = ag.max(top, {body})
-    Y[m].store({result}, width=4, guard=ag.lane() == 0)
-"""
-USUAL = {"computes": "max(abs(X[m, n]), n)", "start": "0.0", "body": "ag.abs(x)", "result": "top.max('n')"}
-STARTS = {
-    "zero": {},
-    "minus one": {"start": "-1.0"},
-    "minus infinity": {"start": "-inf"},
-    "zero, of squares": {"computes": "max(X[m, n] * X[m, n], n)", "body": "x * x"},
-    "zero, then divided": {"computes": "240 / max(abs(X[m, n]), n)", "result": "240.0 / top.max('n')"},
-}
-WRONG_STARTS = {
-    "one": {"start": "1.0"},
-    "a little more than zero": {"start": "1e-20"},
-    "zero, of both signs": {"computes": "max(X[m, n], n)", "body": "x"},
-    "zero, of differences": {"computes": "max(abs(X[m, n]) - abs(Q[m, n]), n)", "body": "ag.abs(x) - ag.abs(q)"},
-    "zero, of another row": {"body": "ag.abs(q)"},
-    "zero, masked by the other": {"body": "ag.where(q > 0.0, ag.abs(x), 0.0)"},
-}
-
-
-def in_turns(path: Path, changes: dict[str, str]) -> Report:
-    file = path / "kernel.py"
-    file.write_text(LOOP.format(**{**USUAL, **changes}))
-    return check(scheduled(read(str(file))))
-
-
-@pytest.mark.parametrize("name", STARTS)
-def test_a_maximum_of_magnitudes_may_begin_with_zeros(name: str, tmp_path: Path) -> None:
-    found = in_turns(tmp_path, STARTS[name])
-    assert found.status == "proved", found.render()
-
-
-@pytest.mark.parametrize("name", WRONG_STARTS)
-def test_and_with_nothing_greater(name: str, tmp_path: Path) -> None:
-    assert in_turns(tmp_path, WRONG_STARTS[name]).status != "proved"
-
-
 @pytest.mark.parametrize("dtype", ["i32", "i16", "i8"])
 def test_magnitudes_and_squares_of_integers_may_wrap(dtype: str, tmp_path: Path) -> None:
     """The least integer is its own magnitude: negative. Squares wrap."""

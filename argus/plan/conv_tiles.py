@@ -23,6 +23,9 @@ REGISTERS = {2: 210, 1: 420}
 is stored) and an offset for every access. The others hold fragments and weights."""
 ORDINARY = 256
 """Of a thread, for all but its sums; asked where weights are read one by one, since these need many, too."""
+HELD = 232
+"""Of 256, for what `_over_planes` counts where a window has several; the others hold places in LDS and what the
+allocator cannot use."""
 MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 SINGLE = 2
@@ -35,7 +38,7 @@ LINE, PLANE = (1,), (4, 8, 2, 16, 1)
 class Convolved:
     """Sizes of one launch. `results`: rows and columns of Y; `reach`: first and last place that taps meet, down and
     across; `stride`: rows and columns of X between neighbors of Y; `taps`: of the window; `apart`: Y's columns
-    are not neighbors in memory; `deep`: the window has several planes, and addresses of all taps are held."""
+    are not neighbors in memory; `planes`: of the window, one after the other."""
 
     c: int
     o: int
@@ -45,7 +48,7 @@ class Convolved:
     stride: tuple[int, int] = (1, 1)
     taps: int = 9
     apart: bool = False
-    deep: bool = False
+    planes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +114,22 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     accesses = _passes(tile, sizes) * tile.vec
     needed = 16 * tile.fragments + 2 * accesses * max(1, tile.xw * size // 4) + accesses
     reads = tile.vec // math.gcd(tile.vec, sizes.c)
-    needed += sizes.taps * max(1, reads // 2) if sizes.deep else 0
+    needed += sizes.taps * max(1, reads // 2) if sizes.planes > 1 else 0
     singles = reads * size // 16
     work = sizes.taps * (tile.fragments + SINGLE * singles)
     fits = needed <= REGISTERS[tile.waves] and work <= MOST_WORK
     fits = fits and (not singles or needed - 16 * tile.fragments <= ORDINARY)
+    fits = fits and (sizes.planes == 1 or _over_planes(tile, sizes, size) <= HELD)
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
+
+
+def _over_planes(tile: ConvTile, sizes: Convolved, size: int) -> int:
+    """Addresses of all taps' weights and of the halo of every plane; the halo of one, and what turns its accesses in
+    registers; four fragments. Two waves have their sums among the same 256, one has others for them."""
+    accesses = _passes(tile, sizes) * tile.vec
+    halo = accesses * max(1, tile.xw * size // 4) + 2 * tile.xw
+    sums = 16 * tile.fragments if tile.waves > 1 else 0
+    return sizes.taps + sizes.planes * accesses + halo + tile.vec * size + sums
 
 
 def _passes(tile: ConvTile, sizes: Convolved) -> int:

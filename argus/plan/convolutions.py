@@ -108,10 +108,8 @@ def over_channels(planner: Planning, group: Group, node: Node) -> View:
     k = channels_last(planner, node, (g, o, c, math.prod(window)), (0, 1, 3, 2))
     (stride, padding, dilation) = (spatial(at[name], fill) for name, fill in FILLS)
     reach = [(-p, d * (extent - 1) - p) for extent, p, d in zip(window, padding, dilation, strict=True)]
-    taps, deep = math.prod(window), window[0] > 1
-    sizes = Convolved(
-        c, o, space[-1], results[-2:], (reach[-2], reach[-1]), stride[-2:], taps, deep=deep and len(window) == 3
-    )
+    taps = math.prod(window)
+    sizes = Convolved(c, o, space[-1], results[-2:], (reach[-2], reach[-1]), stride[-2:], taps, planes=window[0])
     result = planner.temporary(node.shape, node.dtype)
     extents = {"N": node.shape[0], "G": g, "C": c, "O": o, **entered(space), **named(results, "O")}
     steps, given, scalars = chained(planner, group, node.dtype)

@@ -74,7 +74,7 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
                     (high, wide),
                     taps=math.prod(map(len, meets)),
                     apart=stride[2] > 1,
-                    deep=len(meets[0]) > 1,
+                    planes=len(meets[0]),
                 ),
             )
             phases: dict[str, KnobValue] = {**named(phase, "F")}

@@ -12,6 +12,7 @@ from argus.plan.graph import Graph, PlanError
 from argus.plan.planner import planned
 from tests.plan.graphs import Builder
 from tests.plan.test_meaning import same
+from tests.plan.test_runner import away
 
 Numbers = tuple[int, ...]
 
@@ -94,20 +95,39 @@ MANY_TAPS = [
 ]
 
 
+def typed(graph: Graph, dtype: str) -> Graph:
+    return replace(graph, nodes={name: replace(node, dtype=dtype) for name, node in graph.nodes.items()})
+
+
 @pytest.mark.parametrize("graph", MANY_TAPS)
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_many_taps_over_odd_channels(graph: Graph, dtype: str) -> None:
     """Weights are read one by one there: a kernel with the most channels a step was too long to read."""
-    nodes = {name: replace(node, dtype=dtype) for name, node in graph.nodes.items()}
-    assert planned(replace(graph, nodes=nodes)).launches
+    assert planned(typed(graph, dtype)).launches
 
 
-@pytest.mark.parametrize("graph", MANY_TAPS[:3])
-def test_many_taps_over_odd_channels_fit_into_registers(graph: Graph) -> None:
-    """In bf16; 125 taps over an odd number of channels do not."""
-    nodes = {name: replace(node, dtype="bf16") for name, node in graph.nodes.items()}
-    launch = planned(replace(graph, nodes=nodes)).launches[-1]
+TWO = (2, 2, 2)
+FULL_REGISTERS = [(graph, "bf16", -1) for graph in MANY_TAPS]
+HALVES = transposed((2, 19, 19, 19, 19), (19, 19, 5, 5, 5), TWO, TWO, NONE, ONE, 1)
+FULL_REGISTERS += [
+    (transposed((2, 32, 16, 16, 16), (32, 32, 5, 5, 5), ONE, NONE, NONE, ONE, 1), "f32", -1),
+    *((HALVES, "bf16", phase) for phase in (1, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("graph", "dtype", "number"), FULL_REGISTERS)
+def test_windows_fit_into_registers(graph: Graph, dtype: str, number: int) -> None:
+    """Addresses of all taps are held and, in several planes, those of the halo of each."""
+    launch = planned(typed(graph, dtype)).launches[number]
     assert compile_cached(program_of(launch.path, launch.knobs, launch.kernel)).object
+
+
+def test_a_window_that_fills_the_registers_is_right() -> None:
+    """125 taps over an odd number of channels, proved and run: the kernel is that of the larger sizes above."""
+    graph = typed(transposed((1, 19, 2, 3, 5), (19, 3, 5, 5, 5), ONE, NONE, NONE, ONE, 1), "bf16")
+    plan = planned(graph)
+    assert plan.launches[-1].key == planned(typed(MANY_TAPS[3], "bf16")).launches[-1].key
+    assert away(graph, plan) < 2**-8
 
 
 def test_images_some_at_a_time() -> None:

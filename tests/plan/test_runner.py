@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from argus.device.guards import LaunchRefused
+from argus.device.guards import LaunchRefused, numpy_dtype
+from argus.ir.types import DTYPES
 from argus.plan.evaluate import values
 from argus.plan.graph import Graph, PlanError
 from argus.plan.plan import Plan
@@ -19,10 +20,11 @@ from tests.plan.test_meaning import mlp
 
 def away(graph: Graph, plan: Plan, seed: int = 1) -> float:
     """The largest error of a run, relative to the largest value."""
-    given = drawn_inputs(graph, seed)
+    drawn = drawn_inputs(graph, seed)
+    given = {name: array.astype(numpy_dtype(DTYPES[graph.nodes[name].dtype])) for name, array in drawn.items()}
     inputs = {name: given[name] for name in graph.inputs}
     parameters = {name: given[name] for name in graph.parameters}
-    found = PreparedPlan(plan).run(inputs, parameters)
+    found = {name: array.astype(np.float64) for name, array in PreparedPlan(plan).run(inputs, parameters).items()}
     want = values(graph, given)
     return max(
         float(np.abs(found[name] - want[name]).max() / max(1.0, np.abs(want[name]).max())) for name in graph.outputs

@@ -24,6 +24,8 @@ EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16)
 """Windows and strides that templates have."""
 ACCESS, LEFT = 16, 4
 """Bytes of the widest access, and the least stride along columns for which two launches take less than one."""
+MOST_IN_FLIGHT = 192
+"""Elements that a thread of `pool` holds while it loads a row of taps; it has 256 registers."""
 
 
 def pooled(planner: Planning, group: Group, node: Node) -> View:
@@ -84,7 +86,8 @@ def planes(
         outer, height, down, stride_h = 1, outer, outer, 1
     knobs = {"OP": node.attributes["kind"], **window_knobs(node, (kh, kw), stride_w, dilation_w, across)}
     if kh == 1 and stride_w * BYTES[node.dtype] >= ACCESS:
-        knobs["DEEP"] = 4  # single elements: more of them in flight
+        held = kw * int(knobs["WIDE"])  # single elements: more of them in flight, as far as registers go
+        knobs["DEEP"] = next(deep for deep in (4, 2, 1) if deep * held <= MOST_IN_FLIGHT)
     sizes = {
         "Z": outer,
         "P": down,

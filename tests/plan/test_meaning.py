@@ -227,3 +227,14 @@ def test_windows_far_apart_are_taken_along_columns_first(kind: str, padding: int
     graph = made.graph(made.add("relu", made.add("pool", x, shape=shape, kind=kind, **window)))
     assert same(graph) == 2 + (padding > 0)
     assert [launch.knobs["KW"] for launch in planned(graph).launches if launch.file == "pool"] == [1, 5]
+
+
+@pytest.mark.parametrize(("width", "deep"), [(8, 4), (11, 4), (16, 2)])
+def test_wide_windows_far_apart_fit_into_registers(width: int, deep: int) -> None:
+    """A row of taps of all results of a thread is in flight at a time."""
+    made = Builder()
+    x = made.input(9, 1, 16 * width)
+    window = {"window": (width,), "stride": (width,), "padding": (0,), "dilation": (1,)}
+    graph = made.graph(made.add("pool", x, shape=(9, 1, 16), kind="mean", **window))
+    assert [launch.knobs["DEEP"] for launch in planned(graph).launches if launch.file == "pool"] == [deep]
+    assert same(graph) == 1

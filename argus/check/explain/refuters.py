@@ -50,7 +50,6 @@ from argus.check.rules.value import NOT_FOLLOWED, OVERWRITTEN, Differs, Valued
 from argus.check.solve.limits import Budget
 from argus.check.transfer.ordering import lds_target
 from argus.check.walk import KernelWalk
-from argus.ir import ops
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import Span
 
@@ -218,8 +217,8 @@ class RuleExplanation:
 
     def _difference(self, why: str | Differs, events: Sequence[RuleEvent[str | Differs]]) -> str:
         if isinstance(why, str):
-            stores = [event.op for event in events if isinstance(event.op, ops.Store | ops.Atomic)]
-            lost = next((op for store in stores if (op := lost_at(self.flow, store.value)) is not None), None)
+            stored = [value for event in events for value in event.op.operands]
+            lost = next((op for value in stored if (op := lost_at(self.flow, value)) is not None), None)
             return f"{why}, from {lost.span} on" if why == NOT_FOLLOWED and lost is not None else why
         tables = self.flow.tables
         stored, specified = shown(why.stored, tables), shown(why.specified, tables)

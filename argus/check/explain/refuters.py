@@ -217,8 +217,8 @@ class RuleExplanation:
 
     def _difference(self, why: str | Differs, events: Sequence[RuleEvent[str | Differs]]) -> str:
         if isinstance(why, str):
-            stored = [value for event in events for value in event.op.operands]
-            lost = next((op for value in stored if (op := lost_at(self.flow, value)) is not None), None)
+            values = [value for event in events for value in event.op.operands]
+            lost = next((op for value in values if (op := lost_at(self.flow, value)) is not None), None)
             return f"{why}, from {lost.span} on" if why == NOT_FOLLOWED and lost is not None else why
         tables = self.flow.tables
         stored, specified = shown(why.stored, tables), shown(why.specified, tables)

@@ -9,6 +9,7 @@ Tags are those of the last visit, so of a loop that is its last abstract iterati
 
 from __future__ import annotations
 
+from argus.check.domain.record_numbers import distinct
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.walk import KernelWalk
 from argus.ir import ops
@@ -42,7 +43,7 @@ def _lost(flow: KernelWalk, value: Value) -> bool:
     tags = flow.values.get(value)
     if tags is None:
         return False
-    records = {int(n) for case in tags.cases for n in set(case.record.flat)}
+    records = {int(n) for case in tags.cases for n in distinct(case.record)}
     return any(
         r.term == UNKNOWN and ((r.kind in KINDS and r.expr is None) or r.kind == "lost")
         for r in map(flow.tables.__getitem__, records)

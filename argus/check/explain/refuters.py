@@ -217,9 +217,9 @@ class RuleExplanation:
 
     def _difference(self, why: str | Differs, events: Sequence[RuleEvent[str | Differs]]) -> str:
         if isinstance(why, str):
-            values = [value for event in events for value in event.op.operands]
+            values = [value for event in events for value in event.op.operands] if why == NOT_FOLLOWED else []
             lost = next((op for value in values if (op := lost_at(self.flow, value)) is not None), None)
-            return f"{why}, from {lost.span} on" if why == NOT_FOLLOWED and lost is not None else why
+            return why if lost is None else f"{why}, from {lost.span} on"
         tables = self.flow.tables
         stored, specified = shown(why.stored, tables), shown(why.specified, tables)
         return f"what is stored is `{stored}`, the specification says `{specified}`"

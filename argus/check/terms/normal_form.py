@@ -55,7 +55,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MOST_IN_EXTREME = 64
-"""Different terms in one maximum or minimum; as many as there may be monomials in a sum."""
+"""Different terms in one maximum or minimum. The library's kernels have a few; a row's elements carry all of them."""
 
 
 class Terms(TermArithmetic):

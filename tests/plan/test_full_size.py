@@ -247,7 +247,7 @@ def test_corners_of_ragged_edges_are_chosen(m: int, n: int, seed: int) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.sampled_from(["structured", "positive", "whole", "near one"]), st.integers(0, 9), st.integers(0, 1 << 40))
+@given(st.sampled_from(["structured", "positive", "whole", "near one", "small"]), st.integers(0, 9), st.integers(0, 1 << 40))
 def test_an_element_is_what_it_is_whoever_asks(kind: DrawKind, seed: int, start: int) -> None:
     drawn = DrawnBuffer("x", seed, kind, 100)
     places = np.arange(start, start + 500)

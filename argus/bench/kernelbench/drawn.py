@@ -11,6 +11,7 @@ let wrong kernels pass:
     positive        the same, above 1/4: for logarithms, roots and divisors
     whole           -2 to 1, two fifths of them zeros: sums of these are exact (`exact_sums`)
     near one        1 + a hundredth of a normal number, of both signs, seldom zero: long products stay in range
+    small           structured, over 64: where long sums go into an exponential, so that their error bound does not overflow
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy.typing as npt
 Places = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
-DrawKind = Literal["structured", "positive", "whole", "near one"]
+DrawKind = Literal["structured", "positive", "whole", "near one", "small"]
 
 GOLDEN = 0x9E3779B97F4A7C15
 OFFSETS = np.array([0.0, 4.0, -4.0])
@@ -35,6 +36,7 @@ ZEROS, TOPS = 26, 26 + 13
 """Of 256 elements: the first are zeros, those up to the second the row's largest number."""
 WHOLE = np.array([-2.0, -1.0, 0.0, 0.0, 1.0])
 LARGEST_WHOLE = 2
+SMALL = 1 / 64
 SPREAD = 65536 * (4 / 12) ** 0.5
 """Standard deviation of the sum of four numbers of 16 bits."""
 
@@ -63,7 +65,8 @@ class DrawnBuffer:
         values = np.where(chosen < np.uint64(TOPS), TOP, np.minimum(normal, TOP))
         if self.kind == "positive":
             return np.asarray(np.abs(values) + 0.25 + np.maximum(offset, 0.0))
-        return np.where(chosen < np.uint64(ZEROS), 0.0, values + offset)
+        structured = np.where(chosen < np.uint64(ZEROS), 0.0, values + offset)
+        return structured * SMALL if self.kind == "small" else structured
 
     def whole(self, places: Places, low: int, high: int) -> Places:
         """Numbers from `low` to `high`, all as likely."""

@@ -80,10 +80,12 @@ def alike(plan: Plan, number: int) -> Hashable:
 def sampled(plan: Plan, number: int, seed: int = 0) -> LaunchSample:
     """Look at some workgroups of a launch, with inputs for which its specification has values."""
     ready = TrialKernel.of(plan.launches[number])
-    try:
-        return LaunchTrial(plan, number, ready, seed, _first_kind(plan, number, ready)).run()
-    except Undefined:
-        return LaunchTrial(plan, number, ready, seed, "positive").run()
+    for kind in (_first_kind(plan, number, ready), "positive"):
+        try:
+            return LaunchTrial(plan, number, ready, seed, kind).run()
+        except Undefined:
+            continue
+    return LaunchTrial(plan, number, ready, seed, "small").run()
 
 
 def _first_kind(plan: Plan, number: int, ready: TrialKernel) -> DrawKind:

@@ -21,6 +21,7 @@ from argus.bench.kernelbench.launch_trial import (
     LaunchSample,
     LaunchTrial,
     TrialKernel,
+    Undefined,
     WrongAtFullSize,
     as_passed,
     places_of,
@@ -162,6 +163,24 @@ def test_one_term_of_four_thousand() -> None:
             LaunchTrial(plan, 0, wrong, 0, "whole").run()
 
 
+def test_a_long_sum_in_an_exponential() -> None:
+    """With ordinary inputs the error bound of the sum is so large that the exponential of it has none."""
+    made = Builder()
+    summed = made.matmul(made.input(64, 8192), made.input(8192, 40, parameter=True))
+    plan = planned(made.graph(made.add("mish", made.add("hardtanh", summed))))
+    right = TrialKernel.of(plan.launches[0])
+    for kind in ("structured", "positive"):
+        with pytest.raises(Undefined):
+            LaunchTrial(plan, 0, right, 0, kind).run()
+    found = at_full_size(plan)
+    assert (found.not_sampled, found.wrong, found.elements) == ([], [], 64 * 40)
+    text = str(right.kernel.computes)
+    for old, new in (("sum(A[z, m, k]", "sum(where(k < 8000, A[z, m, k], 0)"), ("B[z, k, n]", "B[z, k, (n + 1) % 40]")):
+        assert old in text
+        with pytest.raises(WrongAtFullSize, match="elements are wrong"):
+            LaunchTrial(plan, 0, restated(plan, text.replace(old, new)), 0, "small").run()
+
+
 def high_water() -> int:
     """The largest resident memory of this process since `reset`, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -247,7 +266,11 @@ def test_corners_of_ragged_edges_are_chosen(m: int, n: int, seed: int) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.sampled_from(["structured", "positive", "whole", "near one", "small"]), st.integers(0, 9), st.integers(0, 1 << 40))
+@given(
+    st.sampled_from(["structured", "positive", "whole", "near one", "small"]),
+    st.integers(0, 9),
+    st.integers(0, 1 << 40),
+)
 def test_an_element_is_what_it_is_whoever_asks(kind: DrawKind, seed: int, start: int) -> None:
     drawn = DrawnBuffer("x", seed, kind, 100)
     places = np.arange(start, start + 500)

@@ -11,7 +11,7 @@ let wrong kernels pass:
     positive        the same, above 1/4: for logarithms, roots and divisors
     whole           -2 to 1, two fifths of them zeros: sums of these are exact (`exact_sums`)
     near one        1 + a hundredth of a normal number, of both signs, seldom zero: long products stay in range
-    small           structured, over 64: where long sums go into an exponential, so that their error bound does not overflow
+    small           structured, over 64: where a long sum goes into an exponential, whose error bound would overflow
 """
 
 from __future__ import annotations

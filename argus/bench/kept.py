@@ -21,6 +21,7 @@ from typing import Any
 
 from argus.bench.contestant import Contestant
 from argus.clock import Launch
+from argus.clock.power import Data, for_data
 from argus.clock.protocol import Protocol
 from argus.clock.uncertainty import Interval, Regime, interval_of
 from argus.provenance import digest
@@ -76,14 +77,16 @@ class Kept:
         self.directory = directory
         self.protocol: Protocol = protocol
 
-    def time(self, words: str, make: Callable[[], Contestant], refused: Refusals) -> Timed:
-        """The kept time of `words`, else of the contestant that `make` makes; `refused` is a reason not to time it."""
+    def time(self, words: str, make: Callable[[], Contestant], refused: Refusals, data: Data = "signed") -> Timed:
+        """The kept time of `words`, else of the contestant that `make` makes; `refused` is a reason not to time it.
+        `data`: what the factors of matrix products are."""
+        words = words if data == "signed" else f"{words} {data}"
         entry = None if self.directory is None else self.directory / f"{_key(f'{words} {self.protocol}')}.json"
         if entry is not None and entry.exists():
             found = json.loads(entry.read_text(encoding="utf-8"))
             return Timed(found["us"], found["mhz"], found["why"], _interval(found["interval"]))
         try:
-            timed = Timed.of(make().launches(protocol=self.protocol))
+            timed = Timed.of(make().launches(for_data(data), self.protocol))
         except refused as error:
             timed = Timed(0.0, 0.0, str(error).splitlines()[0])
             if isinstance(error, Passing):

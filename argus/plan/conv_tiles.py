@@ -24,8 +24,8 @@ is stored) and an offset for every access. The others hold fragments and weights
 ORDINARY = 256
 """Of a thread, for all but its sums; asked where weights are read one by one, since these need many, too."""
 HELD = 232
-"""Of 256, for what `_over_planes` counts where a window has several; the others hold places in LDS and what the
-allocator cannot use."""
+"""Of 256, for what `_over_planes` counts where a window has several, or with an address for the weights of every tap
+where eight are read one by one; the others hold places in LDS and what the allocator cannot use."""
 MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 SINGLE = 2
@@ -119,6 +119,7 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     work = sizes.taps * (tile.fragments + SINGLE * singles)
     fits = needed <= REGISTERS[tile.waves] and work <= MOST_WORK
     fits = fits and (not singles or needed - 16 * tile.fragments <= ORDINARY)
+    fits = fits and (sizes.planes > 1 or needed + sizes.taps * (reads // 8) <= HELD)
     fits = fits and (sizes.planes == 1 or _over_planes(tile, sizes, size) <= HELD)
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 

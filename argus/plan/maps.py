@@ -11,14 +11,20 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from argus.ir.kernel import KnobValue
+from argus.ops.choice import BYTES
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import NAMES, ChainStep, Group, Spans, boundaries, broadcast_head, operand_kind
 from argus.plan.planning import Planning
 from argus.plan.views import View
 
+QUICKER = ("elu", "selu", "logsigmoid", "tanh", "mish", "softplus", "hardsigmoid", "hardswish", "exp")
+"""Functions that the knob FAST of `argus.kernels.activations` changes."""
 
-def step_knobs(steps: list[ChainStep]) -> dict[str, KnobValue]:
-    return {f"S{number}": step.name for number, step in enumerate(steps)}
+
+def step_knobs(steps: list[ChainStep], result: str) -> dict[str, KnobValue]:
+    """The steps of a chain, in single instructions of the chip where the result has two bytes."""
+    fast = BYTES[result] < 4 and any(step.name in QUICKER for step in steps)
+    return {f"S{number}": step.name for number, step in enumerate(steps)} | ({"FAST": True} if fast else {})
 
 
 def step_scalars(steps: list[ChainStep]) -> dict[str, float]:
@@ -29,7 +35,7 @@ def chained(
     planner: Planning, group: Group, dtype: str, names: Mapping[str, str] | None = None
 ) -> tuple[dict[str, KnobValue], dict[str, View], dict[str, float]]:
     """Knobs, operands and scalars of the chain after a head; `names`: what its kernel calls kinds of axes."""
-    knobs = step_knobs(group.steps)
+    knobs = step_knobs(group.steps, dtype)
     arguments: dict[str, View] = {}
     for name, operand in zip(NAMES, group.operands, strict=False):
         kind = operand_kind(group, operand)
@@ -51,7 +57,7 @@ def chain(planner: Planning, group: Group) -> View:
     extents = [high // low for low, high in pairwise(points)][::-1]
     extents = [1] * (3 - len(extents)) + extents
     spans = _spans(points)
-    knobs: dict[str, KnobValue] = {"DTYPE": head.dtype, "RESULT": tail.dtype, **step_knobs(group.steps)}
+    knobs: dict[str, KnobValue] = {"DTYPE": head.dtype, "RESULT": tail.dtype, **step_knobs(group.steps, tail.dtype)}
     if group.spans is not None:
         knobs["HAS_X"] = _kind(group.spans, spans)
     given = graph.nodes[group.operands[0].value].dtype if group.operands else head.dtype

@@ -80,7 +80,7 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
         axes = (1, found.n, found.m * found.n, found.z * found.m * found.n)
         knobs[f"HAS_{name}"] = kind_of(operand.spans, axes) or "none"
         arguments[name] = planner.row_major(planner.at(operand.value), node.dtype, (operand.value,))
-    knobs |= step_knobs(group.steps)
+    knobs |= step_knobs(group.steps, node.dtype)
     if group.triangle != "none":
         knobs["TRIANGLE"] = group.triangle
     result = planner.temporary(node.shape, node.dtype)

@@ -76,7 +76,8 @@ def after_maps(planner: Planning, group: Group, chain: Group, node: Node) -> Vie
         pieces = cut(a, k) if c == 1 else cut_columns(a, k, c)
         a, k = a * pieces, k // pieces
         kinds = [WHOLE.get(each, each) if pieces > 1 else each for each in kinds]
-    knobs = {f"HAS_{name}": each for name, each in zip(NAMES, kinds, strict=False)} | step_knobs(chain.steps)
+    knobs = {f"HAS_{name}": each for name, each in zip(NAMES, kinds, strict=False)}
+    knobs |= step_knobs(chain.steps, node.dtype)
     arguments = {
         name: planner.row_major(planner.at(value), head.dtype, (value,))
         for name, value in zip(("X", *NAMES), (chain.head, *(each.value for each in chain.operands)), strict=False)

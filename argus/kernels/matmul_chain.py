@@ -12,6 +12,8 @@ has `mn` for the whole batch or `zmn`.
 LONGER, STORE: for odd sizes. Operands are copies with rows that are multiples of 16 bytes and zeros behind K, which is
 then the padded one. An operand that is stored by k has rows of P (B) or Q (A) elements, of which N or M are used. C
 keeps its rows: STORE says how many bytes of it are written at once.
+
+WIDE: C is f32, for scores that an exponential is taken of.
 """
 
 import argus as ag
@@ -48,6 +50,7 @@ TRIANGLE = ag.knob("none", legal=("none", "lower", "upper"), why="the part of C 
 BATCH = ag.knob("none", legal=("none", "both", "shared"), why="Z products: a matrix A for each, or one for all")
 LONGER = ag.knob(False, legal=(False, True), why="rows of operands stored by k are longer than M or N")
 STORE = ag.knob(0, legal=(0, 2, 4, 8), why="bytes per access along rows of C; 0: as WIDTH, up to 8")
+WIDE = ag.knob(False, legal=(False, True), why="C is f32; STORE counts its elements as if they were of two bytes")
 
 AXES = {"none": "one=1", "one": "one=1", "n": "N", "m": "M", "mn": "M N", "zmn": "Z M N"}
 OF_A, OF_B = "Z " if BATCH == "both" else "", "" if BATCH == "none" else "Z "
@@ -70,6 +73,7 @@ def result(n):
 
 
 RESULT = result("n")
+R = f32 if WIDE else T
 BYTES = STORE if STORE else min(8, WIDTH)  # four neighbouring n of a lane
 NEEDS = (
     f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {BYTES // 2} == 0"
@@ -130,7 +134,7 @@ def matrix(A, B, C, U, V, W, z, bm, bn, K, parameters):
     for j, i in ag.unroll(TN, TM):  # tile by tile: the epilogue needs no registers beside the sums
         m, n = m0 + INST * i, n0 + INST * j
         tile = chained(acc[i, j], [U, V, W], fetched, i, j, m, n, parameters, z)
-        (C[m, n] if BATCH == "none" else C[z, m, n]).store(tile.to(T), width=BYTES, guard="shape")
+        (C[m, n] if BATCH == "none" else C[z, m, n]).store(tile.to(R), width=BYTES * (2 if WIDE else 1), guard="shape")
 
 
 assert BATCH == "none" or XM == 0, "matrices of a batch are dealt to the XCDs, not parts of them"
@@ -144,7 +148,7 @@ def matmul_chain(
     U: ag.In[AXES[HAS_U], T],
     V: ag.In[AXES[HAS_V], T],
     W: ag.In[AXES[HAS_W], T],
-    C: ag.Out[OF_C, T],
+    C: ag.Out[OF_C, R],
     p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
 ):  # fmt: skip
     given = [p0, p1, p2, p3, p4, p5, p6, p7]

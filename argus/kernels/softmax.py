@@ -4,11 +4,12 @@
 belongs to WAVES waves (with one, four rows to a workgroup); a thread holds CHUNKS times 16 bytes of it. `softmax_long`
 walks rows that do not fit, three times: for the maximum, the sum, and the result.
 
-Elements past the end of a row are loaded as zeros, made -inf for the maximum, and not stored.
+Elements past the end of a row are loaded as zeros, made -inf for the maximum, and not stored. RESULT: Y has another
+type than X, as weights of scores that are kept in f32.
 """
 
 import argus as ag
-from argus import LOG2E, f32, inf
+from argus import LOG2E, bf16, f16, f32, inf
 from argus.kernels.rows import (
     EXACT,
     LANES,
@@ -27,6 +28,10 @@ from argus.kernels.rows import (
     of_waves,
 )
 
+RESULT = ag.knob("X", legal=("X", "bf16", "f16"), why="element type of Y; X: that of X")
+R = {"X": T, "bf16": bf16, "f16": f16}[RESULT]
+STORED = WIDTH if RESULT == "X" else WIDTH * 2 // SIZE
+
 
 @ag.kernel(
     threads=LANES * ROWS,
@@ -34,13 +39,13 @@ from argus.kernels.rows import (
     computes="Y[m, n] = exp(X[m, n] - max(X[m, j], j)) / sum(exp(X[m, i] - max(X[m, j], j)), i)",
     example=dict(M=6, N=SPAN if EXACT else 200),
 )
-def softmax(X: ag.In["M N", T], Y: ag.Out["M N", T]):
+def softmax(X: ag.In["M N", T], Y: ag.Out["M N", R]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
     inside = row < M if EXACT else "shape"
     x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
     x = x if EXACT else ag.where(x.n < N, x, -inf)
     e = ag.exp2((x - largest_of_waves(largest(x))) * LOG2E)
-    Y[row].store((e * ag.rcp(of_waves(added(e)))).to(T), width=WIDTH, guard=inside)
+    Y[row].store((e * ag.rcp(of_waves(added(e)))).to(R), width=STORED, guard=inside)
 
 
 @ag.kernel(
@@ -49,7 +54,7 @@ def softmax(X: ag.In["M N", T], Y: ag.Out["M N", T]):
     computes="Y[m, n] = exp(X[m, n] - max(X[m, j], j)) / sum(exp(X[m, i] - max(X[m, j], j)), i)",
     example=dict(M=6, N=3000),
 )
-def softmax_long(X: ag.In["M N", T], Y: ag.Out["M N", T]):
+def softmax_long(X: ag.In["M N", T], Y: ag.Out["M N", R]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
     top, sums = ag.full(ONE, f32, -inf).without(), ag.zeros(ONE, f32).without()
     for i in ag.range(ag.cdiv(N, SPAN)):
@@ -63,4 +68,4 @@ def softmax_long(X: ag.In["M N", T], Y: ag.Out["M N", T]):
     for i in ag.range(ag.cdiv(N, SPAN)):
         v = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         e = ag.exp2((ag.where(i * SPAN + v.n < N, v, -inf) - high) * LOG2E)
-        Y[row, i * SPAN].store((e * scale).to(T), width=WIDTH, guard="shape")
+        Y[row, i * SPAN].store((e * scale).to(R), width=STORED, guard="shape")

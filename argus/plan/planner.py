@@ -175,6 +175,10 @@ class Planner(Planning):
         maps.copied(self, view, result, node, dtype)
         return result
 
+    def stored(self, view: View) -> str:
+        """The element type of a view's buffer: a value may be kept in f32 for the one that reads it."""
+        return self.buffers[view.buffer].dtype
+
     def temporary(self, shape: Shape, dtype: str) -> View:
         self._count += 1
         name = f"t{self._count}"

@@ -83,11 +83,21 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
     knobs |= step_knobs(group.steps, node.dtype)
     if group.triangle != "none":
         knobs["TRIANGLE"] = group.triangle
-    result = planner.temporary(node.shape, node.dtype)
+    wide = node.dtype != "f32" and scores(planner, group)
+    result = planner.temporary(node.shape, "f32" if wide else node.dtype)
+    knobs |= {"WIDE": True} if wide else {}
     scalars = step_scalars(group.steps)
     if found.z == 1 and not found.b_by_k and found.n * found.k * BYTES[node.dtype] >= planner.limit:
         return in_parts(planner, group, node, found, knobs, arguments, result)
     return whole_product(planner, group, node, found, knobs, {**arguments, "C": result}, scalars)
+
+
+def scores(planner: Planning, group: Group) -> bool:
+    """Whether the result goes into a softmax of its rows alone: exponentials of scores that were rounded to two bytes
+    are off by as much as a score's last place, so such scores are kept in f32."""
+    users = [planner.graph.nodes[name] for name in planner.graph.consumers[group.tail]]
+    alone = len(users) == 1 and group.tail not in planner.graph.outputs
+    return alone and users[0].op == "softmax" and users[0].attributes["dim"] == len(users[0].shape) - 1
 
 
 def divided(planner: Planning, group: Group, node: Node, found: Factors, splits: int) -> View:

@@ -76,7 +76,7 @@ def after_maps(planner: Planning, group: Group, chain: Group, node: Node) -> Vie
         pieces = cut(a, k) if c == 1 else cut_columns(a, k, c)
         a, k = a * pieces, k // pieces
         kinds = [WHOLE.get(each, each) if pieces > 1 else each for each in kinds]
-    knobs = {f"HAS_{name}": each for name, each in zip(NAMES, kinds, strict=False)}
+    knobs: dict[str, KnobValue] = {f"HAS_{name}": each for name, each in zip(NAMES, kinds, strict=False)}
     knobs |= step_knobs(chain.steps, node.dtype)
     arguments = {
         name: planner.row_major(planner.at(value), head.dtype, (value,))
@@ -230,12 +230,15 @@ def softmax(planner: Planning, group: Group, node: Node) -> View:
         planner.emit("axissoftmax", "softmax_axis", knobs, sizes, {"X": x, "Y": result}, nodes=tuple(group.nodes))
         return result
     order = [*(d for d in range(rank) if d != dim), dim]
-    x = planner.row_major(permuted(planner.at(node.inputs[0]), order), node.dtype, (node.name,))
+    given = planner.at(node.inputs[0])
+    dtype = planner.stored(given)
+    x = planner.row_major(permuted(given, order), dtype, (node.name,))
     n = node.shape[dim]
     m = node.elements // n
-    choice = choose_rows("softmax", n, node.dtype)
+    choice = choose_rows("softmax", n, dtype)
     file = "softmax" if node.op == "softmax" else "logsumexp"
     kernel = choice.kernel.replace("softmax", node.op)
     result = planner.temporary(x.shape, node.dtype)
-    planner.emit(file, kernel, choice.knobs, {"M": m, "N": n}, {"X": x, "Y": result}, nodes=tuple(group.nodes))
+    knobs = {**choice.knobs, **({"RESULT": node.dtype} if dtype != node.dtype else {})}
+    planner.emit(file, kernel, knobs, {"M": m, "N": n}, {"X": x, "Y": result}, nodes=tuple(group.nodes))
     return permuted(result, [order.index(d) for d in range(rank)])

@@ -4,7 +4,8 @@
 
 A map has three groups of axes (`fused_map`); an operand has whole ones. Of all ways to copy one operand or both along
 some of their axes, the one that writes the fewest elements is taken. The copy is a map of a broadcast value: one
-launch, or one for every axis where even that has too many groups.
+launch, or one for every axis where even that has too many groups. A map of a value broadcast along the last axis
+multiplies by ones: a thread moves neighbors of that axis, so some operand must have it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 from collections.abc import Iterator
 from itertools import combinations
 
-from argus.plan.graph import BINARY, Graph, Node, Shape
+from argus.plan.graph import BINARY, UNARY, Graph, Node, Shape
 from argus.plan.grouping import ChainOperand, boundaries, spans_of, unexpanded
 from argus.plan.rewriting import Rewriting
 
@@ -26,8 +27,17 @@ def fitted(graph: Graph) -> Graph:
     made = Rewriting()
     for node in graph.nodes.values():
         sources = [unexpanded(graph, name) for name in node.inputs]
-        if node.op in BINARY and not fits([source.shape for source in sources], node.shape):
+        if 0 in node.shape:  # refused by the planner
+            made.nodes[node.name] = node
+        elif node.op in BINARY and not fits([source.shape for source in sources], node.shape):
             _copied(made, node, sources)
+        elif (
+            node.op in UNARY
+            and sources[0].name != node.inputs[0]
+            and not _read_at_once(_aligned(sources[0].shape, node.shape), node.shape)
+        ):
+            seen = _broadcast(made, node, sources[0], _aligned(sources[0].shape, node.shape), node.shape)
+            made.add(node, node.op, (seen,), node.shape, name=node.name, **node.attributes)
         else:
             made.nodes[node.name] = node
     return Graph(made.nodes, graph.inputs, graph.parameters, graph.outputs)
@@ -70,13 +80,36 @@ def longer(shape: Shape, result: Shape) -> Iterator[Shape]:
 def _broadcast(made: Rewriting, node: Node, source: Node, old: Shape, new: Shape) -> str:
     """A copy of a value along axes; at once, or axis by axis from the last."""
     name, dtype, steps = source.name, source.dtype, [new]
-    if not fits([old], new):
+    if not fits([old, *([new[_last(new) :]] if _along_last(old, new) else [])], new):
         axes = [axis for axis in range(len(new)) if old[axis] < new[axis]]
         steps = [old[:axis] + new[axis:] for axis in reversed(axes)]
     for shape in steps:
-        seen = made.add(node, "expand", (name,), shape, dtype=dtype)
-        name = made.add(node, "none", (seen,), shape, dtype=dtype)
+        name = _once(made, node, name, dtype, old, shape)
+        old = shape
     return name
+
+
+def _once(made: Rewriting, node: Node, name: str, dtype: str, old: Shape, new: Shape) -> str:
+    """One map that copies; along the last axis it is a product with ones, since some value must have that axis."""
+    if _along_last(old, new):
+        ones = made.add(node, "full", (), new[_last(new) :], dtype=dtype, value=1.0)
+        return made.add(node, "mul", (name, ones), new, dtype=dtype)
+    seen = made.add(node, "expand", (name,), new, dtype=dtype)
+    return made.add(node, "none", (seen,), new, dtype=dtype)
+
+
+def _read_at_once(old: Shape, new: Shape) -> bool:
+    """Whether a map of one value reads it broadcast."""
+    return fits([old], new) and not _along_last(old, new)
+
+
+def _along_last(old: Shape, new: Shape) -> bool:
+    """Whether the last axis that has more than one element is broadcast."""
+    return any(extent > 1 for extent in new) and old[_last(new)] < new[_last(new)]
+
+
+def _last(shape: Shape) -> int:
+    return max(axis for axis, extent in enumerate(shape) if extent > 1)
 
 
 def _aligned(shape: Shape, result: Shape) -> Shape:

@@ -37,14 +37,13 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
     outer = math.prod(node.shape[:-rank])
     space, results = x.shape[-rank:], node.shape[-rank:]
     if rank < 3:
-        space, (top, left) = (1,) * (2 - rank) + space, (0,) * (2 - rank) + tuple(at["padding"])
-        axes = [LINE] * (2 - rank) + _axes(x.shape[-rank:], results, at)
-        if far_apart(axes, node):  # a column of padding alone would be a result that no element of x has a say in
+        plane = ((1,) * (2 - rank) + space, (0,) * (2 - rank) + tuple(at["padding"]))
+        x = padded(planner, x, outer, *plane, node, fill)
+        axes = [LINE] * (2 - rank) + _axes(space, results, at)
+        if far_apart(axes, node) and 2 * plane[1][1] <= space[-1]:  # else most of the columns would be padding
             down, across = axes
-            x = padded(planner, x, outer, space, (top, 0), node, fill)
-            x = along(planner, x, outer, down, space[1], node, None, (outer, down[1], space[1]))
-            outer, axes, space, top = outer * down[1], [LINE, across], (1, space[1]), 0
-        x = padded(planner, x, outer, space, (top, left), node, fill)
+            x = along(planner, x, outer, down, across[0], node, None, (outer, down[1], across[0]))
+            outer, axes = outer * down[1], [LINE, across]
         return planes(planner, x, outer, axes, node, group, node.shape)
     depth, *axes = _axes(space, results, at)
     x = padded(planner, x, outer * space[0], space[1:], at["padding"][1:], node, fill)

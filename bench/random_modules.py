@@ -127,11 +127,14 @@ def convolution(draw: random.Random, module: Module, shape: tuple[int, ...]) -> 
     window = tuple(draw.choice((1, 2, 3, 5)) for _ in range(rank))
     if draw.random() < 0.6:
         window = (draw.choice((1, 3, 3, 5)),) * rank
-    words = f"stride={draw.choice((1, 1, 1, 2, 3))}, padding={draw.choice((0, 0, 1, 2))}"
+    stride = draw.choice((1, 1, 1, 2, 3))
+    words = f"stride={stride}, padding={draw.choice((0, 0, 1, 2))}"
     kind, dilation = "Conv", draw.choice((1, 1, 1, 2))
     if draw.random() < 0.3:
-        kind = "ConvTranspose"
-        words += f", output_padding={draw.choice((0, 0, 1))}"
+        kind, more = "ConvTranspose", draw.choice((0, 0, 1))
+        if more >= max(stride, dilation):
+            return None  # torch refuses it on a device, but not where tensors have no data
+        words += f", output_padding={more}"
     words += f", dilation={dilation}, groups={groups}, bias={draw.random() < 0.7}"
     return f"x = {module.named(f'nn.{kind}{rank}d({shape[1]}, {outputs}, {window}, {words})')}(x)"
 

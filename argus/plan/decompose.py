@@ -9,22 +9,9 @@ The value in float64 stays what it was, up to rounding; a test compares both.
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from argus.plan.graph import Graph, Node, Shape
-
-
-class Rewriting:
-    """A graph being made anew, node by node."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {}
-
-    def add(self, like: Node, op: str, inputs: tuple[str, ...], shape: Shape, name: str = "", **attributes: Any) -> str:
-        """A node for `like`, in its type and at its line; the last one has its name."""
-        chosen = name or f"{like.name}.{len(self.nodes)}"
-        self.nodes[chosen] = Node(chosen, op, inputs, attributes, shape, like.dtype, like.line)
-        return chosen
+from argus.plan.graph import Graph, Node
+from argus.plan.rewriting import Rewriting
 
 
 def decomposed(graph: Graph) -> Graph:

@@ -154,7 +154,11 @@ def _started(graph: Graph, node: Node) -> Group:
         elif node.op == "batch_norm" and len(node.shape) == 2:
             axes, kinds = (1, node.shape[1], node.elements, node.elements), COLUMNS
         return Group(node.name, [node.name], node.name, axes=axes, kinds=kinds)
-    start = max(dict.fromkeys(node.inputs), key=lambda name: graph.nodes[name].elements)
+    start = max(
+        dict.fromkeys(node.inputs), key=lambda name: (graph.nodes[name].elements, graph.nodes[name].op != "expand")
+    )
+    if node.op in UNARY:
+        start = unexpanded(graph, start).name
     group = Group(start, [], start, inner=True)
     if graph.nodes[start].elements != node.elements:
         group.spans = spans_of(graph.nodes[start].shape, node.shape)
@@ -281,9 +285,7 @@ def _binary(graph: Graph, node: Node, group: Group, saved: str, operands: list[C
     name = f"r{node.op}" if turned and node.op in ("sub", "div") else node.op
     if other == saved:
         return ChainStep(f"{name}_saved")
-    source = graph.nodes[other]
-    while source.op == "expand":
-        source = graph.nodes[source.inputs[0]]
+    source = unexpanded(graph, other)
     like = operands[0].value if group.inner and operands else group.head
     if source.dtype not in FLOATS or (source.dtype != graph.nodes[like].dtype and (operands or not group.inner)):
         return None
@@ -292,6 +294,14 @@ def _binary(graph: Graph, node: Node, group: Group, saved: str, operands: list[C
         operands.append(operand)
     number = operands.index(operand)
     return ChainStep(f"{name}_{NAMES[number]}") if number < MOST_OPERANDS else None
+
+
+def unexpanded(graph: Graph, name: str) -> Node:
+    """The value that an expanded one is broadcast from."""
+    source = graph.nodes[name]
+    while source.op == "expand":
+        source = graph.nodes[source.inputs[0]]
+    return source
 
 
 def spans_of(shape: Shape, result: Shape) -> Spans:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from argus.device.guards import element_strides, tensor_shapes
@@ -19,6 +20,7 @@ from argus.ir.kernel import Kernel, KnobValue
 from argus.lang.reader import read
 from argus.ops.choice import KERNELS, LIMIT
 from argus.plan import convolutions, joins, maps, norms, products, rows, scans, transposed, windows
+from argus.plan.broadcast import fitted
 from argus.plan.chunks import parts
 from argus.plan.decompose import decomposed
 from argus.plan.graph import FLOATS, SOURCES, Graph, Node, PlanError, Shape, without_unused
@@ -53,7 +55,7 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
 def planned(graph: Graph, limit: int = LIMIT, *, allow_xf32: bool = False) -> Plan:
     """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach;
     `allow_xf32`: f32 products may read their operands with 10 mantissa bits (docs/operators.md has their error)."""
-    graph = decomposed(without_unused(recognized(without_unused(graph))))
+    graph = fitted(decomposed(without_unused(recognized(without_unused(graph)))))
     for node in graph.nodes.values():
         if node.op not in SOURCES:
             checked(node, [graph.nodes[name].dtype for name in node.inputs])
@@ -153,17 +155,28 @@ class Planner(Planning):
         if view.row_major:
             return view
         axes = merged([(e, s) for e, s in zip(view.shape, view.strides, strict=True) if e > 1])
-        if len(axes) > 4 or any(step == 0 for _, step in axes):
-            raise PlanError(
-                "ARG-G104", f"a copy of {view.text()} needs more than four strides, or one of 0", *nodes[:1]
-            )
+        if any(step == 0 for _, step in axes):
+            raise PlanError("ARG-G104", f"a copy of {view.text()} needs a stride of 0", *nodes[:1])
+        result = self.temporary(view.shape, dtype)
+        self._reordered(view, result, axes, dtype, nodes or ("copy",))
+        return result
+
+    def _reordered(
+        self, view: View, result: View, axes: list[tuple[int, int]], dtype: str, nodes: tuple[str, ...]
+    ) -> None:
+        """Copies with the axes (extent, stride) of a view; `reorder` has four of them, outer ones are launches."""
+        if len(axes) > 4:
+            (extent, stride), *inner = axes
+            each = math.prod(count for count, _ in inner)
+            for at in range(extent):
+                part = replace(view, offset=view.offset + at * stride)
+                self._reordered(part, replace(result, offset=result.offset + at * each), inner, dtype, nodes)
+            return
         axes = [(1, 1)] * (4 - len(axes)) + axes
         sizes = {name: axis[0] for name, axis in zip("ABCD", axes, strict=True)}
         sizes |= {f"x{name}": axis[1] for name, axis in zip("ABCD", axes, strict=True)}
-        result = self.temporary(view.shape, dtype)
         knobs: dict[str, KnobValue] = {"DTYPE": dtype, "RESULT": dtype}
-        self.emit("reorder", "reorder", knobs, sizes, {"X": view, "Y": result}, nodes=nodes or ("copy",))
-        return result
+        self.emit("reorder", "reorder", knobs, sizes, {"X": view, "Y": result}, nodes=nodes)
 
     def typed(self, name: str, dtype: str) -> View:
         """A value in row-major order and in an element type, converted where it has another."""

@@ -40,7 +40,7 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
         plane = ((1,) * (2 - rank) + space, (0,) * (2 - rank) + tuple(at["padding"]))
         x = padded(planner, x, outer, *plane, node, fill)
         axes = [LINE] * (2 - rank) + _axes(space, results, at)
-        if far_apart(axes, node):
+        if far_apart(axes, node) and 2 * plane[1][1] <= space[-1]:  # else most of the columns would be padding
             down, across = axes
             x = along(planner, x, outer, down, across[0], node, None, (outer, down[1], across[0]))
             outer, axes = outer * down[1], [LINE, across]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from argus.plan.graph import FLOATS, Shape
 from argus.torch.aten_norms import (
     batch_norm,
+    batch_norm_of_stored_statistics,
     batch_norm_without_statistics,
     group_norm,
     instance_norm,
@@ -397,6 +398,7 @@ CONVERTED: Mapping[str, Converter] = {
     "batch_norm": batch_norm,
     "_native_batch_norm_legit_functional": batch_norm,
     "_native_batch_norm_legit": batch_norm_without_statistics,
+    "_native_batch_norm_legit_no_training": batch_norm_of_stored_statistics,
     "convolution": convolution,
     "max_pool1d": pool("max", 1),
     "max_pool2d": pool("max", 2),

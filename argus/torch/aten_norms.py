@@ -76,3 +76,10 @@ def batch_norm_without_statistics(
     at: Conversion, x: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
 ) -> str:
     return batch_norm(at, x, weight, bias, None, None, True, momentum, eps)
+
+
+def batch_norm_of_stored_statistics(
+    at: Conversion, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
+) -> str:
+    """What a module in training has where its batch norm is in evaluation."""
+    return batch_norm(at, x, weight, bias, mean, variance, False, momentum, eps)

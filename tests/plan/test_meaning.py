@@ -132,6 +132,8 @@ POOLS = [
     (2, (2, 3), (2, 1), (1, 1), (2, 2)),
     (3, (3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1)),
     (2, (9, 11), (9, 11), (0, 0), (1, 1)),
+    (2, (4, 4), (4, 4), (2, 2), (1, 1)),
+    (1, (4,), (4,), (2,), (1,)),
     (3, (2, 2, 2), (1, 2, 1), (0, 0, 0), (2, 1, 1)),
 ]
 
@@ -227,6 +229,15 @@ def test_windows_far_apart_are_taken_along_columns_first(kind: str, padding: int
     graph = made.graph(made.add("relu", made.add("pool", x, shape=shape, kind=kind, **window)))
     assert same(graph) == 2 + (padding > 0)
     assert [launch.knobs["KW"] for launch in planned(graph).launches if launch.file == "pool"] == [1, 5]
+
+
+def test_columns_that_are_padding_for_the_most_part_are_not_taken_first() -> None:
+    made = Builder()
+    x = made.input(4, 3, 16, 3)
+    window = {"window": (4, 4), "stride": (4, 4), "padding": (2, 2), "dilation": (1, 1)}
+    graph = made.graph(made.add("pool", x, shape=(4, 3, 5, 1), kind="max", **window))
+    assert same(graph) == 2
+    assert [launch.file for launch in planned(graph).launches] == ["pad", "pool"]
 
 
 @pytest.mark.parametrize(("width", "deep"), [(8, 4), (11, 4), (16, 2)])

@@ -54,6 +54,18 @@ class Images(nn.Module):
         return torch.softmax(y, dim=1).mean(dim=(2, 3))
 
 
+class Stored(nn.Module):
+    """A batch norm in evaluation, in a module in training, and an operand broadcast along axes between others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm2d(6).eval()
+        self.bias = nn.Parameter(torch.randn(6, 1, 5, 1))
+
+    def forward(self, x: Any) -> Any:
+        return (self.norm(x)[:, :, :, None] - self.bias).transpose(1, 3).flatten(1)
+
+
 class Losses(nn.Module):
     def forward(self, x: Any, y: Any) -> Any:
         kl = F.kl_div(torch.log_softmax(x, 1), torch.softmax(y, 1), reduction="batchmean")
@@ -68,6 +80,7 @@ class Attention(nn.Module):
 CASES = {
     "chain": (Chain, [(13, 24)]),
     "images": (Images, [(2, 6, 11, 9)]),
+    "stored": (Stored, [(2, 6, 5, 9)]),
     "losses": (Losses, [(7, 12), (7, 12)]),
     "attention": (Attention, [(1, 2, 9, 8), (1, 2, 9, 8), (1, 2, 9, 8)]),
 }

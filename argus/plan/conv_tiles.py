@@ -51,6 +51,10 @@ class Convolved:
     planes: int = 1
 
 
+class NoTile(Exception):
+    """No tile of the list fits."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConvTile:
     """Knobs of a tile, by the kernels' names."""
@@ -69,8 +73,11 @@ class ConvTile:
 
 
 def tile_knobs(dtype: str, sizes: Convolved) -> dict[str, KnobValue]:
-    """The tile and the accesses of a convolution."""
-    tile = next(_fitting(dtype, sizes))
+    """The tile and the accesses of a convolution; raises `NoTile`."""
+    tile = next(_fitting(dtype, sizes), None)
+    if tile is None:
+        stated = f"no tile holds {sizes.taps} taps at strides {sizes.stride} of {sizes.c} channels of {dtype}"
+        raise NoTile(f"{stated} in registers; nearest are fewer taps, smaller strides, or rows of a multiple of 8")
     return {
         "DTYPE": dtype,
         "ROWS": tile.rows,

@@ -22,6 +22,7 @@ from argus.ops.choice import KERNELS, LIMIT
 from argus.plan import convolutions, joins, maps, norms, products, rows, scans, transposed, windows
 from argus.plan.broadcast import fitted
 from argus.plan.chunks import parts
+from argus.plan.conv_tiles import NoTile
 from argus.plan.decompose import decomposed
 from argus.plan.graph import FLOATS, SOURCES, Graph, Node, PlanError, Shape, without_unused
 from argus.plan.grouping import Group, grouped
@@ -115,7 +116,10 @@ class Planner(Planning):
             node = self.graph.nodes[group.head]
             if node.op not in HEADS:
                 raise PlanError("ARG-G101", f"no template computes {node.op}", node.name, node.line)
-            view = HEADS[node.op](self, group, node)
+            try:
+                view = HEADS[node.op](self, group, node)
+            except NoTile as error:
+                raise PlanError("ARG-G103", str(error), node.name, node.line) from error
         tail = self.graph.nodes[group.tail]
         seen = reshaped(view, tail.shape)
         assert seen is not None, "a result that is followed by a reshape is row-major"
@@ -156,7 +160,9 @@ class Planner(Planning):
             return view
         axes = merged([(e, s) for e, s in zip(view.shape, view.strides, strict=True) if e > 1])
         if any(step == 0 for _, step in axes):
-            raise PlanError("ARG-G104", f"a copy of {view.text()} needs a stride of 0", *nodes[:1])
+            stated = f"a copy of {view.text()} repeats elements; nearest is an operand that is not broadcast"
+            line = self.graph.nodes[nodes[0]].line if nodes else ""
+            raise PlanError("ARG-G104", stated, *nodes[:1], *([line] if nodes else []))
         result = self.temporary(view.shape, dtype)
         self._reordered(view, result, axes, dtype, nodes or ("copy",))
         return result

@@ -34,6 +34,13 @@ def two_batches() -> Graph:
     return made.graph(made.add("matmul", a, b, shape=(2, 3, 4, 6)))
 
 
+def deep_windows() -> Graph:
+    made = Builder()
+    x, weight = made.input(1, 64, 33, 33, 33, dtype="bf16"), made.input(64, 64, 5, 5, 5, parameter=True, dtype="bf16")
+    at = {"stride": (3, 3, 3), "padding": (0, 0, 0), "dilation": (1, 1, 1), "groups": 1}
+    return made.graph(made.add("convolution", x, weight, dtype="bf16", shape=(1, 64, 10, 10, 10), **at))
+
+
 def triangle_alone() -> Graph:
     made = Builder()
     return made.graph(made.add("triangle", made.input(5, 5), shape=(5, 5), side="lower"))
@@ -45,7 +52,12 @@ def triangle_alone() -> Graph:
         (integers, "ARG-G102", "abs of i64 has no template; nearest is f32 (node n1, module.py:1)"),
         (empty, "ARG-G103", "relu has no elements: [0, 4] (node n1, module.py:1)"),
         (window, "ARG-G104", "windows of 12 x 12, stride 1, dilation 1 along columns have no template; there are"),
-        (two_batches, "ARG-G104", "a copy of x0[2x3x4x5] strides [20, 0, 5, 1] needs a stride of 0 (node n4)"),
+        (
+            two_batches,
+            "ARG-G104",
+            "a copy of x0[2x3x4x5] strides [20, 0, 5, 1] repeats elements; nearest is an operand that is not",
+        ),
+        (deep_windows, "ARG-G103", "no tile holds 125 taps at strides (3, 3) of 64 channels of bf16 in registers"),
         (triangle_alone, "ARG-G101", "no template computes triangle (node n1, module.py:1)"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -13,8 +13,12 @@ from argus.kernels.chain import after, told
 from argus.kernels.implicit_gemm import HAS_U, HAS_V, HAS_W, SIZE, T, operand, operands
 
 SW = ag.knob(2, legal=(1, 2, 3, 4, 5), why="columns of the whole result from one of the phase to the next")
+HIGH = ag.knob(4, legal=(1, 4), why="rows of a workgroup: one, where the phase has no other")
+ITEMS = ag.knob(1, legal=(1, 2, 4, 8), why="results of a thread, one after the other along a row")
 
-TILE = ag.Owner(t=256, oh="t//64", ow="t%64")  # a workgroup has four rows of 64
+COLS = 256 // HIGH  # threads along a row
+SPAN = COLS * ITEMS
+TILE = ag.Owner(t=256, i=ITEMS, oh=f"t//{COLS}", ow=f"i*{COLS} + t%{COLS}")
 ONE = ag.Owner(t=256, one="t*0")
 WHOLE = ("N G O OD OH OW", T, f"sN sG sO sT sP {SW}")  # axes and type of Y and of a residual
 
@@ -32,7 +36,7 @@ def no_taps(
     Y: ag.Out[WHOLE],
     p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
 ):  # fmt: skip
-    n, g, o, t, bp, bq = ag.grid(N, G, O, OD, ag.cdiv(OH, 4), ag.cdiv(OW, 64))
+    n, g, o, t, bp, bq = ag.grid(N, G, O, OD, ag.cdiv(OH, HIGH), ag.cdiv(OW, SPAN))
 
     def given(values, kind):
         """An operand's part of the tile."""
@@ -41,9 +45,9 @@ def no_taps(
             "one": lambda: values[0].load(ONE, width=SIZE).without().to(f32),
             "go": lambda: values[g, o].load(ONE, width=SIZE).without().to(f32),
             "ngo": lambda: values[n, g, o].load(ONE, width=SIZE).without().to(f32),
-            "all": lambda: values[n, g, o, t, 4 * bp, 64 * bq].load(TILE, width=SIZE, guard="shape").to(f32),
+            "all": lambda: values[n, g, o, t, HIGH * bp, SPAN * bq].load(TILE, width=SIZE, guard="shape").to(f32),
         }[kind]()
 
     parts = {"U": given(U, HAS_U), "V": given(V, HAS_V), "W": given(W, HAS_W)}
     y = after(ag.zeros(TILE, f32), parts, [p0, p1, p2, p3, p4, p5, p6, p7])
-    Y[n, g, o, t, 4 * bp, 64 * bq].store(y.to(T), width=SIZE, guard="shape")
+    Y[n, g, o, t, HIGH * bp, SPAN * bq].store(y.to(T), width=SIZE, guard="shape")

@@ -29,6 +29,9 @@ LONGEST_PIECE, SHORTEST_PIECE = 64, 8
 """Rows of a matrix whose columns a workgroup takes the moments of; where only fewer divide them, it takes all."""
 MOST_IMAGES = 1024
 """Statistics that the launch which normalizes puts together itself."""
+READ_AGAIN = 1 << 27
+"""Bytes from the L2s up to which all its workgroups do so: about the time of the launches that do it once."""
+LINE = 128
 
 
 def layer_norm(planner: Planning, group: Group, node: Node) -> View:
@@ -126,15 +129,19 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
     if not node.attributes["training"]:
         mean, variance = (planner.typed(name, "f32") for name in node.inputs[3:])
         arguments = {"X": x, "M": mean, "V": variance, "W": weight, "bias": bias, "Y": result}
-        knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
-        planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+        planner.emit(
+            "normalize", "inference", _second(node.dtype, s), sizes, arguments, scalars, nodes=tuple(group.nodes)
+        )
         return result
     mean, dev = planner.kept[node.inputs[0]] = moments(planner, x, (b * c, s), node, group)
-    if b > MOST_IMAGES or node.elements * BYTES[node.dtype] >= planner.limit:
+    workgroups = b * c * -(-s // (_span(node.dtype) * _chunks(node.dtype, s)))
+    again = 2 * b * LINE * workgroups > READ_AGAIN
+    if again or b > MOST_IMAGES or node.elements * BYTES[node.dtype] >= planner.limit:
         middle, variance = of_channels(planner, node.inputs[0], (b, c, s), group)
         arguments = {"X": x, "M": middle, "V": variance, "W": weight, "bias": bias, "Y": result}
-        knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
-        planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+        planner.emit(
+            "normalize", "inference", _second(node.dtype, s), sizes, arguments, scalars, nodes=tuple(group.nodes)
+        )
         return result
     arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
     planner.emit("normalize", "batch", _second(node.dtype, s, b), sizes, arguments, scalars, nodes=tuple(group.nodes))
@@ -266,7 +273,19 @@ def _held(together: int) -> int:
     return next((h for h in (1, 4, 16) if 64 * h >= together), 16)
 
 
-def _second(dtype: str, length: int, together: int) -> dict[str, KnobValue]:
-    """Knobs of the second launch: accesses that fit, and lanes that hold so many statistics."""
+def _second(dtype: str, length: int, together: int = 0) -> dict[str, KnobValue]:
+    """Knobs of the second launch: accesses that fit, a piece that is no longer than it has to be, and lanes that hold
+    so many statistics."""
     size = BYTES[dtype]
-    return {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length), "HELD": _held(together)}
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length)}
+    return knobs | {"CHUNKS": _chunks(dtype, length)} | ({"HELD": _held(together)} if together else {})
+
+
+def _chunks(dtype: str, length: int) -> int:
+    """16-byte accesses of a thread: enough for the whole length, four at the most."""
+    return next((chunks for chunks in (1, 2) if _span(dtype) * chunks >= length), 4)
+
+
+def _span(dtype: str) -> int:
+    """Elements that the threads of a workgroup move with one access of 16 bytes each."""
+    return 256 * 16 // BYTES[dtype]

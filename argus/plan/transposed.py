@@ -86,8 +86,16 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
         else:
             empty: dict[str, KnobValue] = {"DTYPE": node.dtype, "SW": stride[2], **steps_of_chain}
             empty |= {"VEC": 4, "XW": 4, "CW": 4}  # not used; they fit any element type
+            empty |= rows_without_taps(extents[1], extents[2])
             planner.emit("no_taps", "no_taps", empty, sizes, arguments, scalars, nodes)
     return result
+
+
+def rows_without_taps(high: int, wide: int) -> dict[str, KnobValue]:
+    """The piece of a phase without taps that a workgroup of 256 threads makes: as much of its rows as there is."""
+    rows = 1 if high == 1 else 4
+    items = next((items for items in (1, 2, 4) if 256 // rows * items >= wide), 8)
+    return {"HIGH": rows, "ITEMS": items}
 
 
 def _moved(view: View, offset: int, kind: KnobValue) -> View:

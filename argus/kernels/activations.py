@@ -15,8 +15,8 @@ read as data.
 
 The knob FAST is for results of two bytes: exponentials and logarithms are single instructions of the chip instead of
 programs that are right to the last bits of f32. What is computed is the same, but for two functions that
-are stated otherwise then: `tanh` is 1 - 2 / (1 + exp(2 x)), which is off by 2^-22 at most, so that results below 2^-14
-keep fewer digits; `mish` is x n / (n + 2) with n = u (u + 2), u = exp(min(x, 20)), the same number by another way.
+are stated otherwise then: `tanh` is 1 - 2 / (1 + exp(2 x)) and `mish` is x (1 - 2 / (v^2 + 1)) with v = 1 + exp(x), the
+same numbers by another way, off by 2^-22 at most, so that results below 2^-14 keep fewer digits.
 """
 
 import argus as ag
@@ -79,10 +79,9 @@ def hyperbolic(x):
 
 
 def gate(x):
-    """tanh(softplus(x)) by products of exp(x)."""
-    u = exponential(ag.min(x, FLAT))
-    n = u * (u + 2.0)
-    return n * ag.rcp(n + 2.0)
+    """tanh(softplus(x)) by the square of 1 + exp(x)."""
+    v = 1.0 + exponential(ag.min(x, FLAT))
+    return 1.0 - 2.0 * ag.rcp(v * v + 1.0)
 
 
 def slope(x):
@@ -126,8 +125,7 @@ def stated(name, x, p):
     """The same in index notation, where numbers with a fraction stand as they are."""
     x = f"({x})"
     soft = f"(maximum({x}, 0) + log(1 + exp(-abs({x}))))"
-    u = f"exp(minimum({x}, 20))"
-    n = f"({u} * ({u} + 2))"
+    v = f"(1 + exp(minimum({x}, 20)))"
     return {
         "none": x,
         "relu": f"maximum({x}, 0)",
@@ -141,7 +139,7 @@ def stated(name, x, p):
         "sigmoid": f"1 / (1 + exp(-{x}))",
         "logsigmoid": f"minimum({x}, 0) - log(1 + exp(-abs({x})))",
         "tanh": f"1 - 2 / (1 + exp(2 * {x}))" if FAST else f"tanh({x})",
-        "mish": f"{x} * ({n} / ({n} + 2))" if FAST else f"{x} * tanh({soft})",
+        "mish": f"{x} * (1 - 2 / ({v} * {v} + 1))" if FAST else f"{x} * tanh({soft})",
         "softplus": soft,
         "softsign": f"{x} / (1 + abs({x}))",
         "hardtanh": f"minimum(maximum({x}, -1), 1)",

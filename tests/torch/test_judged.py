@@ -58,17 +58,17 @@ def test_solved_with_what_was_sampled(task: TaskFile) -> None:
     assert f"{full['elements']} elements of {full['blocks']} workgroups right at full size" in line(record, {})
 
 
-def test_what_torch_lacks_in_a_type_is_run_in_f32_and_rounded() -> None:
+def test_what_torch_lacks_in_a_type_is_made_in_f32_and_rounded() -> None:
     """Average pooling of volumes in bf16 on the CPU; what torch has is run as it is."""
     x = torch.linspace(-1, 1, 4 * 6 * 6 * 6).reshape(1, 4, 6, 6, 6).to(torch.bfloat16)
     lacking, there = (pool(3) for pool in (torch.nn.AvgPool3d, torch.nn.MaxPool3d))
     with pytest.raises(NotImplementedError):
         lacking(x)
-    [found] = judging.eager(MadeModule(lacking, (x,)), "bf16")
+    [found] = judging.eager(MadeModule(lacking, (x,)))
     wanted = lacking(x.float())
     assert np.array_equal(found, wanted.to(torch.bfloat16).double().numpy())
     assert not np.array_equal(found, wanted.double().numpy())
-    assert np.array_equal(judging.eager(MadeModule(there, (x,)), "bf16")[0], there(x).double().numpy())
+    assert np.array_equal(judging.eager(MadeModule(there, (x,)))[0], there(x).double().numpy())
 
 
 def test_wrong_and_unsampled_tasks_are_not_solved(task: TaskFile, monkeypatch: pytest.MonkeyPatch) -> None:

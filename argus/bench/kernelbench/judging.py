@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from argus.bench.kernelbench.full_size import at_full_size
 from argus.bench.kernelbench.plan_digest import joined, module_digest, plan_digest
@@ -39,7 +41,7 @@ from argus.plan.plan import Plan
 from argus.plan.planner import planned
 from argus.torch.compiled import CompiledModule
 from argus.torch.export import ExportedGraph, graph_of
-from argus.torch.module_file import TYPES, MadeModule, module_of
+from argus.torch.module_file import MadeModule, module_of
 
 CLASS = "Model"
 TOLERANCE = {"f32": 1e-4, "bf16": 1e-2}
@@ -202,7 +204,7 @@ def five_seeds(compiled: CompiledModule, task: TaskFile, sizes: Sizes, module: t
     for seed in range(SEEDS):
         inputs = module_of(task.path, CLASS, dtype, seed=100 + seed, sizes=sizes).inputs
         with torch.no_grad():
-            wanted = eager(MadeModule(copy.deepcopy(module), inputs), dtype)
+            wanted = eager(MadeModule(copy.deepcopy(module), inputs))
             restore(compiled, module)
         found = seeded(compiled, [x for x in inputs if isinstance(x, torch.Tensor)])
         limit = TOLERANCE[dtype]
@@ -240,7 +242,7 @@ def compared(compiled: CompiledModule, made: MadeModule, dtype: str) -> tuple[fl
     """The largest error of the plan and what is allowed, both as |difference| / (1 + |wanted|); what is wanted."""
     with torch.no_grad():
         own_module = copy.deepcopy(made.module)
-        of_torch = eager(MadeModule(own_module, made.inputs), dtype) + _updated(compiled, own_module)
+        of_torch = eager(MadeModule(own_module, made.inputs)) + _updated(compiled, own_module)
         exact = MadeModule(copy.deepcopy(made.module), made.inputs).to("f64")
         wanted = seeded(exact.module, exact.inputs) + _updated(compiled, exact.module)
         restore(compiled, made.module)
@@ -251,19 +253,28 @@ def compared(compiled: CompiledModule, made: MadeModule, dtype: str) -> tuple[fl
     return error, max(TOLERANCE[dtype], OF_TORCH * own), wanted
 
 
-def eager(made: MadeModule, dtype: str) -> list[npt.NDArray[Any]]:
-    """What torch itself makes on the CPU; a module with an operation that torch lacks in that type there (average
-    pooling of volumes in bf16) is run in f32, and its results are rounded."""
-    try:
+def eager(made: MadeModule) -> list[npt.NDArray[Any]]:
+    """What torch itself makes on the CPU. An operation that it lacks in a type there (average pooling of volumes in
+    bf16) is made in f32, and its result rounded."""
+    with InF32WhereLacking():
         return seeded(made.module, made.inputs)
-    except NotImplementedError:
-        wide = made.to("f32")
-        return seeded(lambda *given: _rounded(wide.module(*given), TYPES[dtype]), wide.inputs)
 
 
-def _rounded(value: Any, dtype: torch.dtype) -> list[Any]:
-    listed = value if isinstance(value, (tuple, list)) else [value]
-    return [x.to(dtype) if x.is_floating_point() else x for x in listed]
+class InF32WhereLacking(TorchDispatchMode):
+    """Operations without a kernel for their type run in f32."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        try:
+            return func(*args, **kwargs)
+        except NotImplementedError:
+            narrow = {x.dtype for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)} - {torch.float32}
+            if len(narrow) != 1:
+                raise
+            [kind] = narrow
+            wide = tree_map_only(torch.Tensor, lambda x: x.float() if x.dtype == kind else x, (args, kwargs))
+            made = func(*wide[0], **wide[1])
+            return tree_map_only(torch.Tensor, lambda x: x.to(kind) if x.dtype == torch.float32 else x, made)
 
 
 def seeded(run: Callable[..., Any], inputs: Sequence[Any]) -> list[npt.NDArray[Any]]:

@@ -127,6 +127,32 @@ def _exponent(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
     return c.build(parts, "float")
 
 
+def _shift(op: str) -> Form:
+    """By the amount modulo 32, or 64 of 64 bits; narrower elements in 32 bits. More is poison to LLVM, and the masks
+    cost nothing: the instructions have them."""
+
+    def emit(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+        if dtype.bits < 32:
+            args = [_widened(c, dtype, arg, count) for arg in args]
+        bits = max(dtype.bits, 32)
+        kind = vector(f"i{bits}", count)
+        amount = c.function.let(f"and {kind} {args[1]}, {convert.splat(bits - 1, bits, count)}")
+        shifted = c.function.let(f"{op} {kind} {args[0]}, {amount}")
+        if dtype.bits == bits:
+            return shifted
+        return c.function.let(f"trunc {kind} {shifted} to {vector(element_type(dtype), count)}")
+
+    return emit
+
+
+def _widened(c: EmitContext, dtype: DType, text: str, count: int) -> str:
+    """Whole numbers in 32 bits; frozen, since LLVM would merge the extension with a load and move that."""
+    kind = vector(element_type(dtype), count)
+    frozen = c.function.let(f"freeze {kind} {text}")
+    grow = "sext" if dtype.kind == "int" else "zext"
+    return c.function.let(f"{grow} {kind} {frozen} to {vector('i32', count)}")
+
+
 _FORMS: dict[str, Form] = {
     "select": _select,
     "minus": _minus,
@@ -134,4 +160,7 @@ _FORMS: dict[str, Form] = {
     "operand": _operand,
     "ldexp": _ldexp,
     "exponent": _exponent,
+    "shl": _shift("shl"),
+    "ashr": _shift("ashr"),
+    "lshr": _shift("lshr"),
 }

@@ -355,7 +355,7 @@ class KernelWalk:
     def _operand(self, op: ops.Map, n: int) -> Tags:
         """An operand of an elementwise function; of an integer the number itself, unless residues do."""
         value = op.args[n]
-        if op.fn in RING or (op.fn == "select" and n > 0):
+        if op.fn in RING or (op.fn == "select" and n > 0) or (op.fn == "shl" and n == 0):
             return self.values[value]
         number = self._number(value)
         of_shift = n == 1 and op.fn in shift_amounts.SHIFTS

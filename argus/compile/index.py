@@ -28,9 +28,6 @@ from argus.layout import emit
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-MOST_BITS = AMOUNTS[1]
-
-
 class Code:
     """`argus.layout.emit.Builder` whose values are LLVM operands; instructions go into `scope`."""
 
@@ -66,18 +63,14 @@ class Code:
         return self._two("mul", a, b)
 
     def shl(self, a: str, b: str) -> str:
-        """A constant amount is that of a product with a power of two, of which the last 32 bits count."""
-        if b.isdecimal() and int(b) > MOST_BITS:
-            return "0"
         return self._two("shl", a, self._amount(b))
 
     def shr(self, a: str, b: str) -> str:
-        """A constant amount is that of a quotient, of a number that fits 32 bits."""
-        return self._two("ashr", a, str(MOST_BITS) if b.isdecimal() and int(b) > MOST_BITS else self._amount(b))
+        return self._two("ashr", a, self._amount(b))
 
     def _amount(self, b: str) -> str:
-        """More than 31 is poison to LLVM; the instruction has the mask."""
-        return b if b.isdecimal() else self._two("and", b, str(MOST_BITS))
+        """More than 31 is poison to LLVM; the instruction has the mask. Constants are below: `const` refuses others."""
+        return b if b.isdecimal() else self._two("and", b, str(AMOUNTS[1]))
 
     def udiv(self, a: str, b: str) -> str:
         return self._two("udiv", a, b)

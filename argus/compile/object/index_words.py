@@ -91,7 +91,7 @@ class IndexWords:
         return self.space.ashr(a, self._amount(b))
 
     def _amount(self, b: WordSum) -> WordSum:
-        """A constant is that of a product or quotient; of others the instruction takes five bits."""
+        """The instruction takes five bits; a constant amount, of a product or quotient, has no more."""
         return b if b.constant is not None else self.space.and_(b, self.space.const(AMOUNTS[1]))
 
     def udiv(self, a: WordSum, b: WordSum) -> WordSum:

@@ -13,7 +13,7 @@ them is hoisted and scalar:
 it in scalar registers because `wave` was read with readfirstlane.
 
 All values are 32-bit. What it cannot do: uninterpreted functions have no code (C102); divisions whose divisor is not a
-constant are not moved out of a branch that may guard them.
+constant are not moved out of a branch that may guard them, and out of a loop only by divisors above zero.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from argus.ir.types import NOWHERE, Span
 from argus.layout import emit
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+
 
 class Code:
     """`argus.layout.emit.Builder` whose values are LLVM operands; instructions go into `scope`."""
@@ -215,9 +216,9 @@ class Indices:
             if v.name not in self.variables:
                 raise CompileError("C102", f"`{v.name}` has no value here", self.span)
             needed = max(needed, self.variables[v.name][1].depth)
-        guarded = _may_trap(e)
+        stops = {kind for kind, stays in (("branch", _may_trap(e)), ("loop", _may_divide_by_zero(e))) if stays}
         scope = self.function.scope
-        while scope.parent is not None and scope.depth > needed and not (scope.kind == "branch" and guarded):
+        while scope.parent is not None and scope.depth > needed and scope.kind not in stops:
             scope = scope.parent
         return scope
 
@@ -279,7 +280,7 @@ class Indices:
         """Whether `e` advances by an amount that is the same in every iteration of the loop `home`."""
         if home.kind != "loop" or home.variable is None or e.op == "var" or not self.uniform(e):
             return False
-        rate = slope(e, home.variable)
+        rate = None if _may_divide_by_zero(e) else slope(e, home.variable)
         return rate is not None and rate is not E.const(0)
 
     def _running(self, e: Expr, loop: CodeScope) -> str:
@@ -337,3 +338,10 @@ def _add(terms: list[Expr]) -> Expr:
 
 def _may_trap(e: Expr) -> bool:
     return any(n.op in ("floordiv", "mod") and n.args[1].op != "const" for n in E.postorder(e))
+
+
+def _may_divide_by_zero(e: Expr) -> bool:
+    """Where it stands it does not (rule `fits`), but before a loop that never runs it might, and from there on LLVM
+    takes the divisor for not zero."""
+    divisors = [n.args[1] for n in E.postorder(e) if n.op in ("floordiv", "mod")]
+    return any(d.lo is None or d.lo < 1 for d in divisors)

@@ -145,6 +145,25 @@ def test_constant_amounts_are_below_32_or_refused(far: int) -> None:
         indices(made, 41)
 
 
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_divisors_of_loops_that_never_run(size: int) -> None:
+    """A quotient by SIZE - 1 is not computed before its loop: LLVM would conclude that it is not zero, also where the
+    loop has no turn."""
+    turns = SIZE - 1
+    z = tensor("z", i32, 2 * WAVE, written=True)
+    b = IrBuilder()
+    with b.loop(LOOP, 0, turns, (b.constant(0, i32),)) as loop:
+        loop.yields(b.map("add", loop.args[0], b.index((LANE + 100) // turns + (LANE - 9) % turns)))
+    for n, value in enumerate((loop.outs[0], b.index(E.select(turns.eq(0), const(7), const(8))))):
+        place = LANE * 2 + n
+        b.store(Access(z, place * 4, 1, (place,), 0), value)
+    out = np.zeros((WAVE, 2), np.int32)
+    launch(kernel("turns", [z], b, shapes=(SIZE,)), out, size, checks=EXACT)
+    lane, by = np.arange(WAVE), size - 1
+    np.testing.assert_array_equal(out[:, 0], by * ((lane + 100) // by + (lane - 9) % by) if by else 0 * lane)
+    np.testing.assert_array_equal(out[:, 1], 8 if by else 7)
+
+
 def test_slope_is_the_difference_of_neighbours() -> None:
     rng = random.Random(7)
     found = 0

@@ -37,8 +37,8 @@ def k(X: ag.In["N", {type}], L: ag.Out["A={count} N", {type}], R: ag.Out["A={cou
 DATA = """
 import argus as ag
 from argus import {type}
-P = ag.Owner(t=64, e=4, n="t*4 + e")
-@ag.kernel(threads=64, requires="A >= 1 and N == 256", example=dict(A=9, N=256))
+P = ag.Owner(t=64, e={each}, n="t*{each} + e")
+@ag.kernel(threads=64, requires="A >= 1 and N == {row}", example=dict(A=9, N={row}))
 def k(X: ag.In["A N", {type}], S: ag.In["A N", {type}], L: ag.Out["A N", {type}], R: ag.Out["A N", {type}]):
     a = ag.grid(A)
     x, s = X[a, 0].load(P, width={wide}), S[a, 0].load(P, width={wide})
@@ -101,14 +101,17 @@ def test_constant_amounts(tmp_path: Path, name: str, how: str) -> None:
     same_everywhere(written(tmp_path, text), {"N": LANES}, {"X": numbers(kind, LANES)}, every)
 
 
+@pytest.mark.parametrize("each", [4, 3])
 @pytest.mark.parametrize("name", TYPES)
-def test_amounts_from_data(tmp_path: Path, name: str) -> None:
-    """All amounts in every element of a register, and the extremes of the type as amounts."""
-    kind = np.dtype(f"{name[0]}{int(name[1:]) // 8}")
-    amounts = np.arange(-FAR, FAR + 1).astype(kind)
-    amounts = np.concatenate([amounts, np.array([np.iinfo(kind).min, np.iinfo(kind).max], dtype=kind)])
-    rows = -(-len(amounts) * 8 // 256)
-    s = np.resize(np.repeat(amounts, 8), (rows, 256))
+def test_amounts_from_data(tmp_path: Path, name: str, each: int) -> None:
+    """All amounts in every element of a register, and the extremes of the type as amounts. Three narrow elements leave
+    a part of a register undefined."""
+    kind, row = np.dtype(f"{name[0]}{int(name[1:]) // 8}"), LANES * each
+    ends = np.iinfo(kind)
+    amounts = np.append(np.arange(-FAR, FAR + 1).astype(kind), np.array([ends.min, ends.max], dtype=kind))
+    rows = -(-len(amounts) * 8 // row)
+    s = np.resize(np.repeat(amounts, 7), (rows, row))
     x = np.random.default_rng(2).choice(numbers(kind, 40), s.shape)
-    text = DATA.format(type=name, wide=min(16, 4 * kind.itemsize))
-    same_everywhere(written(tmp_path, text), {"A": rows, "N": 256}, {"X": x, "S": s}, s)
+    wide = min(16, 4 * kind.itemsize) if each == 4 else kind.itemsize
+    made = written(tmp_path, DATA.format(type=name, wide=wide, each=each, row=row))
+    same_everywhere(made, {"A": rows, "N": row}, {"X": x, "S": s}, s)

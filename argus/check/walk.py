@@ -47,6 +47,7 @@ from argus.check.transfer import (
     masks,
     memory_accesses,
     ordering,
+    shift_amounts,
     stated_bounds,
     symbols,
 )
@@ -354,9 +355,11 @@ class KernelWalk:
     def _operand(self, op: ops.Map, n: int) -> Tags:
         """An operand of an elementwise function; of an integer the number itself, unless residues do."""
         value = op.args[n]
-        if op.fn in RING or (op.fn == "select" and n > 0):
+        if op.fn in RING or (op.fn == "select" and n > 0) or (op.fn == "shl" and n == 0):
             return self.values[value]
-        return self._number(value)
+        number = self._number(value)
+        of_shift = n == 1 and op.fn in shift_amounts.SHIFTS
+        return number.each(lambda c: shift_amounts.reduced(c, value.dtype, self.tables)) if of_shift else number
 
     def _number(self, value: Value) -> Tags:
         tags = self.values[value]

@@ -109,12 +109,12 @@ def _operand(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
 
 
 def _ldexp(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
-    """The exponent arrives as a whole number in f32 and is converted; the conversion of a large one has no meaning."""
+    """The exponent arrives as a whole number in f32 and is converted, which no number can make poison."""
     floats, whole = vector("float", count), vector("i32", count)
     bits = "i32" if count == 1 else f"v{count}i32"
     least = _intrinsic(c, "maxnum", f32, [args[1], _constant(-MOST_EXPONENT, count)], count)
     bounded = _intrinsic(c, "minnum", f32, [least, _constant(MOST_EXPONENT, count)], count)
-    n = c.function.let(f"fptosi {floats} {bounded} to {whole}")
+    n = c.function.call(whole, f"llvm.fptosi.sat.{bits}.{_suffix(f32, count)}", f"{floats} {bounded}")
     name = f"llvm.ldexp.{_suffix(f32, count)}.{bits}"
     return c.function.call(floats, name, f"{floats} {args[0]}", f"{whole} {n}")
 
@@ -127,6 +127,32 @@ def _exponent(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
     return c.build(parts, "float")
 
 
+def _shift(op: str) -> Form:
+    """By the amount modulo 32, or 64 of 64 bits; narrower elements in 32 bits. More is poison to LLVM, and the masks
+    cost nothing: the instructions have them."""
+
+    def emit(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+        if dtype.bits < 32:
+            args = [_widened(c, dtype, arg, count) for arg in args]
+        bits = max(dtype.bits, 32)
+        kind = vector(f"i{bits}", count)
+        amount = c.function.let(f"and {kind} {args[1]}, {convert.splat(bits - 1, bits, count)}")
+        shifted = c.function.let(f"{op} {kind} {args[0]}, {amount}")
+        if dtype.bits == bits:
+            return shifted
+        return c.function.let(f"trunc {kind} {shifted} to {vector(element_type(dtype), count)}")
+
+    return emit
+
+
+def _widened(c: EmitContext, dtype: DType, text: str, count: int) -> str:
+    """Whole numbers in 32 bits; frozen, since LLVM would merge the extension with a load and move that."""
+    kind = vector(element_type(dtype), count)
+    frozen = c.function.let(f"freeze {kind} {text}")
+    grow = "sext" if dtype.kind == "int" else "zext"
+    return c.function.let(f"{grow} {kind} {frozen} to {vector('i32', count)}")
+
+
 _FORMS: dict[str, Form] = {
     "select": _select,
     "minus": _minus,
@@ -134,4 +160,7 @@ _FORMS: dict[str, Form] = {
     "operand": _operand,
     "ldexp": _ldexp,
     "exponent": _exponent,
+    "shl": _shift("shl"),
+    "ashr": _shift("ashr"),
+    "lshr": _shift("lshr"),
 }

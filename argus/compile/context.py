@@ -3,7 +3,8 @@
 How an IR value is held in LLVM: as whole 32-bit registers, because that is what the machine has and what survives loops
 and branches unchanged. `f32 x 16` is `<16 x float>`; `bf16 x 8`, `fp8 x 16` are `<4 x i32>`, element 0 in the low
 bits; 64-bit elements are `double`/`i64` vectors; booleans are `i1`. One register is a scalar. Narrow elements
-that do not fill the last register leave its top bits undefined.
+that do not fill the last register leave its top bits undefined: `undef`, which is any bits there. Of `poison` LLVM may
+make the whole register anything (a word with one element that is poison is poison).
 
 `typed` unpacks to a vector of the element type for arithmetic, `packed` goes back.
 """
@@ -114,19 +115,18 @@ class EmitContext:
         element = element_type(dtype)
         room = registers(value) * 32 // dtype.bits
         if value.count == 1:
-            text = self.function.let(f"insertelement {vector(element, room)} poison, {element} {text}, i32 0")
+            text = self.function.let(f"insertelement {vector(element, room)} undef, {element} {text}, i32 0")
         elif room != value.count:
-            picks = [n if n < value.count else -1 for n in range(room)]
-            text = self.shuffle(element, value.count, text, picks)
+            text = self.shuffle(element, value.count, text, list(range(room)))
         return self.cast(text, vector(element, room), held_type(value))
 
     def shuffle(self, element: str, count: int, text: str, picks: list[int]) -> str:
-        """A vector of the picked elements; -1 is undefined."""
-        indices = ", ".join("i32 poison" if n < 0 else f"i32 {n}" for n in picks)
+        """A vector of the picked elements; those from `count` on are undefined."""
+        indices = ", ".join(f"i32 {n}" for n in picks)
         kind = vector(element, count)
         if len(picks) == 1:
             return self.function.let(f"extractelement {kind} {text}, i32 {picks[0]}")
-        return self.function.let(f"shufflevector {kind} {text}, {kind} poison, <{len(picks)} x i32> <{indices}>")
+        return self.function.let(f"shufflevector {kind} {text}, {kind} undef, <{len(picks)} x i32> <{indices}>")
 
     def elements(self, text: str, element: str, count: int) -> list[str]:
         """The elements of a vector, one by one."""

@@ -13,7 +13,7 @@ them is hoisted and scalar:
 it in scalar registers because `wave` was read with readfirstlane.
 
 All values are 32-bit. What it cannot do: uninterpreted functions have no code (C102); divisions whose divisor is not a
-constant are not moved out of a branch that may guard them.
+constant are not moved out of a branch that may guard them, and out of a loop only by divisors above zero.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from argus.compile.function import CodeScope, LlvmFunction, Phi
 from argus.ir.compile_error import CompileError
-from argus.ir.semantics import LEAST, MOST
+from argus.ir.semantics import AMOUNTS, LEAST, MOST
 from argus.ir.types import NOWHERE, Span
 from argus.layout import emit
 from argus.layout import expr as E
@@ -64,10 +64,14 @@ class Code:
         return self._two("mul", a, b)
 
     def shl(self, a: str, b: str) -> str:
-        return self._two("shl", a, b)
+        return self._two("shl", a, self._amount(b))
 
     def shr(self, a: str, b: str) -> str:
-        return self._two("ashr", a, b)
+        return self._two("ashr", a, self._amount(b))
+
+    def _amount(self, b: str) -> str:
+        """More than 31 is poison to LLVM; the instruction has the mask. Constants are below: `const` refuses others."""
+        return b if b.isdecimal() else self._two("and", b, str(AMOUNTS[1]))
 
     def udiv(self, a: str, b: str) -> str:
         return self._two("udiv", a, b)
@@ -212,9 +216,9 @@ class Indices:
             if v.name not in self.variables:
                 raise CompileError("C102", f"`{v.name}` has no value here", self.span)
             needed = max(needed, self.variables[v.name][1].depth)
-        guarded = _may_trap(e)
+        stops = {kind for kind, stays in (("branch", _may_trap(e)), ("loop", _may_divide_by_zero(e))) if stays}
         scope = self.function.scope
-        while scope.parent is not None and scope.depth > needed and not (scope.kind == "branch" and guarded):
+        while scope.parent is not None and scope.depth > needed and scope.kind not in stops:
             scope = scope.parent
         return scope
 
@@ -276,7 +280,7 @@ class Indices:
         """Whether `e` advances by an amount that is the same in every iteration of the loop `home`."""
         if home.kind != "loop" or home.variable is None or e.op == "var" or not self.uniform(e):
             return False
-        rate = slope(e, home.variable)
+        rate = None if _may_divide_by_zero(e) else slope(e, home.variable)
         return rate is not None and rate is not E.const(0)
 
     def _running(self, e: Expr, loop: CodeScope) -> str:
@@ -334,3 +338,10 @@ def _add(terms: list[Expr]) -> Expr:
 
 def _may_trap(e: Expr) -> bool:
     return any(n.op in ("floordiv", "mod") and n.args[1].op != "const" for n in E.postorder(e))
+
+
+def _may_divide_by_zero(e: Expr) -> bool:
+    """Where it stands it does not (rule `fits`), but before a loop that never runs it might, and from there on LLVM
+    takes the divisor for not zero."""
+    divisors = [n.args[1] for n in E.postorder(e) if n.op in ("floordiv", "mod")]
+    return any(d.lo is None or d.lo < 1 for d in divisors)

@@ -9,6 +9,7 @@ import pytest
 
 from argus.compile.index import slope
 from argus.ir.build import IrBuilder
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import BLOCK_X, LANE, wave_variable
 from argus.ir.ops import Access
 from argus.ir.types import i32
@@ -109,6 +110,58 @@ def test_random_expressions(seed: int) -> None:
             np.broadcast_to(E.evaluate(e, {**here, "kt": kt}), block.shape).astype(np.int64) for kt in range(steps)
         )
         np.testing.assert_array_equal(out[..., 8 + n], total.astype(np.int32), err_msg=str(e))
+
+
+def indices(made: list[Expr], size: int) -> np.ndarray:
+    """What lanes have of these expressions of LANE and SIZE on the machine."""
+    z = tensor("z", i32, WAVE * len(made), written=True)
+    b = IrBuilder()
+    for n, e in enumerate(made):
+        place = LANE * len(made) + n
+        b.store(Access(z, place * 4, 1, (place,), 0), b.index(e))
+    out = np.zeros((WAVE, len(made)), np.int32)
+    launch(kernel("far", [z], b, shapes=(SIZE,)), out, size, checks=EXACT)
+    return out
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 41, 64, 4095])
+def test_amounts_that_are_sizes_count_modulo_32(size: int) -> None:
+    """The rule `fits` refuses 32 and more; what the object does then is no poison either."""
+    lane, amount = np.arange(WAVE), size % 32
+    out = indices([const(3) << SIZE, LANE >> SIZE, (LANE - 9) >> (SIZE + LANE)], size)
+    np.testing.assert_array_equal(out[:, 0], np.full(WAVE, 3 << amount & 0xFFFFFFFF, np.uint32).view(np.int32))
+    np.testing.assert_array_equal(out[:, 1], lane >> amount)
+    np.testing.assert_array_equal(out[:, 2], (lane - 9) >> (size + lane) % 32)
+
+
+@pytest.mark.parametrize("far", [31, 32, 40])
+def test_constant_amounts_are_below_32_or_refused(far: int) -> None:
+    made = [LANE << far, (LANE + SIZE) << far]
+    if far < 32:
+        exact = np.stack([np.arange(WAVE) << far, (np.arange(WAVE) + 41) << far], axis=1)
+        np.testing.assert_array_equal(indices(made, 41), exact.astype(np.uint32).view(np.int32))
+        return
+    with pytest.raises(CompileError, match="does not fit 32 bits"):
+        indices(made, 41)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_divisors_of_loops_that_never_run(size: int) -> None:
+    """A quotient by SIZE - 1 is not computed before its loop: LLVM would conclude that it is not zero, also where the
+    loop has no turn."""
+    turns = SIZE - 1
+    z = tensor("z", i32, 2 * WAVE, written=True)
+    b = IrBuilder()
+    with b.loop(LOOP, 0, turns, (b.constant(0, i32),)) as loop:
+        loop.yields(b.map("add", loop.args[0], b.index((LANE + 100) // turns + (LANE - 9) % turns)))
+    for n, value in enumerate((loop.outs[0], b.index(E.select(turns.eq(0), const(7), const(8))))):
+        place = LANE * 2 + n
+        b.store(Access(z, place * 4, 1, (place,), 0), value)
+    out = np.zeros((WAVE, 2), np.int32)
+    launch(kernel("turns", [z], b, shapes=(SIZE,)), out, size, checks=EXACT)
+    lane, by = np.arange(WAVE), size - 1
+    np.testing.assert_array_equal(out[:, 0], by * ((lane + 100) // by + (lane - 9) % by) if by else 0 * lane)
+    np.testing.assert_array_equal(out[:, 1], 8 if by else 7)
 
 
 def test_slope_is_the_difference_of_neighbours() -> None:

@@ -30,7 +30,7 @@ from argus.check.domain.reduction_footprint import (
 from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.conditions import one_way
 from argus.check.terms.finite_extremes import Finiteness, KnownThere
-from argus.check.terms.integer_terms import LEAST_BITS
+from argus.check.terms.integer_terms import MOST_BITS
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
@@ -98,18 +98,31 @@ def unary_term(terms: Terms, fn: str, x: int, standing: Callable[[], Standing]) 
 
 
 def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
-    bits = terms.value(y) if fn == "shl" and UNKNOWN not in (x, y) else None
-    if isinstance(bits, int) and 0 <= bits < LEAST_BITS:
-        return terms.scaled(x, 2**bits)
+    if fn in ("shl", "shr"):
+        return _shifted(terms, fn, x, y)
     return _meaning(fn, TermReals(terms, lambda e: terms.apply("exp2", (e,))), x, y)
 
 
 def whole_quotient(terms: Terms, op: str, x: int, y: int) -> int | None:
     """x // y or x % y of whole numbers, y a power of two, as the shift or mask that kernels write; else None."""
     by = terms.value(y)
-    if not isinstance(by, int) or by & (by - 1) or not 1 <= by < 2**LEAST_BITS or terms.whole_range(x) is None:
+    if not isinstance(by, int) or by & (by - 1) or not 1 <= by < 2**MOST_BITS or terms.whole_range(x) is None:
         return None
-    return terms.apply("shr", (x, terms.constant(by.bit_length() - 1))) if op == "//" else terms.masked(x, by - 1)
+    return _shifted(terms, "shr", x, terms.constant(by.bit_length() - 1)) if op == "//" else terms.masked(x, by - 1)
+
+
+def _shifted(terms: Terms, fn: str, x: int, amount: int) -> int:
+    """x * 2**amount, or x // 2**amount: the amount is reduced (`amount`), and below MOST_BITS."""
+    if UNKNOWN in (x, amount):
+        return UNKNOWN
+    bits = terms.value(amount)
+    if bits is None:
+        return terms.apply(fn, (x, amount))
+    if bits != int(bits) or not 0 <= bits < MOST_BITS:
+        return UNKNOWN
+    if bits == 0:
+        return x
+    return terms.scaled(x, 2 ** int(bits)) if fn == "shl" else terms.apply(fn, (x, terms.constant(int(bits))))
 
 
 def _meaning(fn: str, reals: TermReals, *args: int) -> int:

@@ -36,8 +36,8 @@ from argus.check.terms.term_store import Interned
 from argus.layout.expr import Expr
 
 WRAP = "wrap to "
-LEAST_BITS = 8
-"""Bits of the narrowest integer type: by fewer than these any may be shifted."""
+MOST_BITS = 64
+"""Of the widest integer type: amounts of shifts are below (`amount`)."""
 RING = frozenset({"add", "sub", "mul", "neg"})
 """Functions of residues: modulo 2^b they are those of the numbers."""
 _INDEX = (-(2**31), 2**31 - 1)
@@ -79,6 +79,16 @@ class IntegerTerms(Interned):
         if term == UNKNOWN or mask == 0:
             return term if term == UNKNOWN else ZERO
         return self.atom(Apply("and", (self.residue(term, mask.bit_length()), self.constant(mask))))
+
+    def amount(self, term: int, bits: int) -> int:
+        """What a shift of so many bits takes of its amount (rule `shift-amount`): the amount modulo `bits`."""
+        if term == UNKNOWN:
+            return UNKNOWN
+        value = self.value(term)
+        if value is not None:
+            return self.constant(int(value) % bits) if value == int(value) else UNKNOWN
+        found = self.whole_range(term)
+        return term if found is not None and 0 <= found[0] <= found[1] < bits else self.masked(term, bits - 1)
 
     def residue(self, term: int, bits: int) -> int:
         """The term without a wrap around that makes no difference modulo 2^bits."""
@@ -171,7 +181,7 @@ class IntegerTerms(Interned):
         if fn == "abs":
             return _power_of_sign(ranges[0])
         low, high = ranges[-1]
-        if fn == "shr" and low == high and 0 <= low < LEAST_BITS:
+        if fn == "shr" and low == high and 0 <= low < MOST_BITS:
             return ranges[0][0] >> low, ranges[0][1] >> low
         if fn == "and" and low == high >= 0:
             return 0, high

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from argus.ir.semantics import AMOUNTS
 from argus.layout import emit
 from argus.layout.expr import Expr
 from argus.machine.symbolic.sums import WordSum
@@ -84,10 +85,14 @@ class IndexWords:
         return self.space.mul(a, b)
 
     def shl(self, a: WordSum, b: WordSum) -> WordSum:
-        return self.space.shl(a, b)
+        return self.space.shl(a, self._amount(b))
 
     def shr(self, a: WordSum, b: WordSum) -> WordSum:
-        return self.space.ashr(a, b)
+        return self.space.ashr(a, self._amount(b))
+
+    def _amount(self, b: WordSum) -> WordSum:
+        """The instruction takes five bits; a constant amount, of a product or quotient, has no more."""
+        return b if b.constant is not None else self.space.and_(b, self.space.const(AMOUNTS[1]))
 
     def udiv(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.udiv(a, b)

@@ -59,6 +59,19 @@ def _scaled(x: Any, n: Any) -> Any:
     return np.ldexp(np.asarray(x, dtype=np.float64), whole).astype(kind)
 
 
+def _shifted(shift: Any) -> Any:
+    """A shift of whole numbers as the chip makes it (rule `shift-amount`): in 32 bits, or in 64 if they have as many,
+    by the amount modulo that."""
+
+    def shifted(x: Any, amount: Any) -> Any:
+        x, amount = np.asarray(x), np.asarray(amount)
+        size = max(x.dtype.itemsize, 4)
+        wide = np.dtype(f"{x.dtype.kind}{size}")
+        return shift(x.astype(wide), amount.astype(wide) & wide.type(8 * size - 1))
+
+    return shifted
+
+
 def _product(a: Reals[T], x: T, y: T) -> T:
     return a.multiply(x, y)
 
@@ -332,15 +345,23 @@ BITS = (
         dict.fromkeys(("int", "uint", "bool"), "inst xor"),
     ),
     MapFn("not", 1, frozenset({"bool"}), "same", "~x", np.logical_not, {"bool": "complement"}),
-    MapFn("shl", 2, INTEGERS, "same", "x << y", np.left_shift, {"int": "inst shl", "uint": "inst shl"}),
+    MapFn(
+        "shl",
+        2,
+        INTEGERS,
+        "same",
+        "x << y, y modulo 32, or 64 of 64 bits",
+        _shifted(np.left_shift),
+        {"int": "shl", "uint": "shl"},
+    ),
     MapFn(
         "shr",
         2,
         INTEGERS,
         "same",
-        "x >> y, arithmetic on int, logical on uint",
-        np.right_shift,
-        {"int": "inst ashr", "uint": "inst lshr"},
+        "x >> y, arithmetic on int, logical on uint, y as for shl",
+        _shifted(np.right_shift),
+        {"int": "ashr", "uint": "lshr"},
     ),
 )
 

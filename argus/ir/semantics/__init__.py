@@ -27,7 +27,7 @@ What this is not: a model of time, caches, or the arithmetic of floating-point i
 """
 
 from argus.ir.semantics.addresses import BufferParts, base_limits, buffer_parts, reach, reached, size_bounds, varying
-from argus.ir.semantics.arithmetic import LEAST, MOST, Need, needs
+from argus.ir.semantics.arithmetic import AMOUNTS, LEAST, MOST, Need, needs
 from argus.ir.semantics.grids import grid_limits
 from argus.ir.semantics.memory import (
     COPY_BYTES,
@@ -42,10 +42,11 @@ from argus.ir.semantics.memory import (
 )
 from argus.ir.semantics.rules import RULES, SemanticRule
 
-VERSION = 2
+VERSION = 3
 """Changes when the meaning of some kernel does."""
 
 __all__ = [
+    "AMOUNTS",
     "COPY_BYTES",
     "DWORD",
     "LEAST",

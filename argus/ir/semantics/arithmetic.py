@@ -6,7 +6,7 @@ same; what is compared, divided, chosen from or counted to must fit:
     if m >= s * 2147483647: …        with s up to 2 the right side is 4294967294, on the machine -2
     y[ag.min(a * b, n)]              a * b must fit, though it stands in an address
     x // s                           s must be positive
-    x >> s                           s must be 0 … 31: the hardware takes the amount modulo 32, LLVM any number it likes
+    x >> s                           s must be 0 … 31: the machine takes the amount modulo 32, numbers do not
 
 `needs(e)` lists what must hold for the machine's value of e to be e modulo 2**32.
 """

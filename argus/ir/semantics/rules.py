@@ -82,10 +82,13 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "shift-amount",
-        "Shift amounts are 0 to 31.",
-        f"{ISA}: the low five bits count; LLVM language reference: larger amounts are poison",
+        "A shift of data takes the amount modulo 32, of 64-bit elements modulo 64, whatever its sign. Elements of 8 "
+        "and 16 bits are widened to 32 bits by the sign of their type, shifted, and cut to their type again. A shift "
+        "to the right copies the sign of signed types. In index arithmetic amounts are 0 to 31.",
+        f"{ISA}: the low five bits count, six of 64-bit shifts; in LLVM IR larger amounts are poison, so they are "
+        "masked",
+        "ir/maps/primitives, compile/arithmetic, compile/index, check/transfer/shift_amounts; indices: "
         "ir/semantics/arithmetic, check/rules/fits",
-        ("the amount modulo 32", "any result"),
     ),
     SemanticRule(
         "comparison",

@@ -1,6 +1,7 @@
 """Whole numbers and matrix products.
 
-integers    i32, i16, i8 and u8 data: sums, products, shifts, masks, comparisons; division and remainder of negatives
+integers    i32, i16, i8 and u8 data: sums, products, masks, comparisons, shifts by less and by more than the type has
+            bits; division and remainder of negatives
 indices     arithmetic on indices as data and as addresses: // % ^ & << >> of what may be negative
 product     small matrix products by matrix instructions, with tails along K, biases, scales and batches
 """
@@ -35,6 +36,8 @@ from bench.verdict_fuzz.program import (
 
 Whole = NDArray[np.int64]
 LIMIT = 2**31
+FAR = (7, 8, 9, 15, 16, 17, 20, 24, 31, 32, 33, 39, 40, 63, 64, 65, 70)
+"""Amounts of shifts at the widths of types and beyond; of data they count modulo 32."""
 
 
 class Written:
@@ -80,7 +83,15 @@ def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> W
         lambda: _join(f"({{}} << {bits})", f"({{}} * {two})", lambda a: a << bits, x),
     ]
     if tiles:
+        far = dice.choice(FAR)
+        by = far % 32
         choices += [
+            lambda: _join(f"({{}} << {far})", f"({{}} * {1 << by})", lambda a: a << by, x),
+            lambda: _join(f"({{}} >> {far})", f"({{}} // {1 << by})", lambda a: a >> by, x),
+            lambda: _join(f"({{0}} + ({{0}} << {far}) * 0)", "{}", lambda a: a, x),
+            lambda: _join("({0} + ({0} << {1}) * 0)", "{0}", lambda a, b: a + 0 * b, x, y),
+            lambda: _join(f"({{0}} + ({{0}} >> {{1}}) * {far} * 0)", "{0}", lambda a, b: a + 0 * b, x, y),
+            lambda: _join("(({0} << {1}) - ({0} << ({1} & 31)))", "({0} * 0)", lambda a, b: 0 * (a + b), x, y),
             lambda: _join("({} * {})", "({} * {})", np.multiply, x, y),
             lambda: _join("ag.max({}, {})", "maximum({}, {})", np.maximum, x, y),
             lambda: _join("ag.min({}, {})", "minimum({}, {})", np.minimum, x, _number(n)),

@@ -96,6 +96,10 @@ CLASSES = (
         right=frozenset({12, 15}),
     ),
     AttackClass(
+        "shift_amounts", 32, _sizes("N", 1, 100), _same("x", "y"),
+        right=frozenset(range(22)), exact=frozenset(range(22)), never=frozenset(range(22, 32)),
+    ),
+    AttackClass(
         "wraps", 24,
         tuple(
             {"N": 63, "M": 1, "sA": s, "sB": t}

@@ -22,8 +22,9 @@ from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.elementwise_terms import Standing, binary_term, unary_term, whole_quotient
 from argus.check.terms.integer_terms import WRAP, numbers_of
 from argus.check.terms.normal_form import Terms
+from argus.ir.interp.numbers import elementwise
 from argus.ir.maps import MAPS
-from argus.ir.types import f32, f64, i32
+from argus.ir.types import DTYPES, f32, f64, i32
 
 Array = NDArray[np.float64]
 POINTS = 1200
@@ -219,14 +220,17 @@ def test_wrapped_numbers_are_residues(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16", "i32"])
 def test_shifts_and_masks_are_quotients_and_remainders(name: str) -> None:
-    """`shl` scales modulo 2^bits; `shr` and `and` are what // and % of the specification become, and lie in range."""
+    """`shl` scales modulo 2^bits; `shr` and `and` are what // and % of the specification become, and lie in range. An
+    amount counts modulo 32."""
     dice, terms = np.random.default_rng(3), Terms()
     low, high = numbers_of(name)
     terms.types = {"x": name}
     x = terms.atom(Leaf("x", (0,)))
-    for bits in range(8):
+    kind = np.dtype({"i": "int", "u": "uint"}[name[0]] + name[1:])
+    for bits in range(32):
         k, by = terms.constant(bits), terms.constant(2**bits)
-        assert bits == 0 or binary_term(terms, "shl", x, k) == terms.multiply(x, by)
+        assert all(terms.amount(terms.constant(bits + more), 32) == k for more in (-64, -32, 32, 64))
+        assert binary_term(terms, "shl", x, k) == terms.multiply(x, by)
         quotient, rest = whole_quotient(terms, "//", x, by), whole_quotient(terms, "%", x, by)
         assert quotient == binary_term(terms, "shr", x, k)
         assert bits == 0 or rest == binary_term(terms, "and", x, terms.constant(2**bits - 1))
@@ -235,13 +239,14 @@ def test_shifts_and_masks_are_quotients_and_remainders(name: str) -> None:
         least, most = terms.whole_range(quotient), terms.whole_range(rest)
         assert least is not None
         assert most is not None
-        for number in (low, high, -1 if low else 0, 0, *dice.integers(low, high, 150, endpoint=True)):
-            held = np.array(number, dtype=np.dtype({"i": "int", "u": "uint"}[name[0]] + name[1:]))
-            assert int(held >> bits) == int(number) // 2**bits
-            assert int(held & held.dtype.type(2**bits - 1)) == int(number) % 2**bits
+        for number in (low, high, -1 if low else 0, 0, *dice.integers(low, high, 50, endpoint=True)):
+            held = np.array(number, dtype=kind), np.array(bits, dtype=kind)
+            right, left = elementwise("shr", held, DTYPES[name]), elementwise("shl", held, DTYPES[name])
+            assert int(right) == int(number) // 2**bits
+            assert (int(left) - int(number) * 2**bits) % 2 ** int(name[1:]) == 0
             assert least[0] <= int(number) // 2**bits <= least[1]
             assert most[0] <= int(number) % 2**bits <= most[1]
-    assert whole_quotient(terms, "//", x, terms.constant(256)) is None
+    assert whole_quotient(terms, "//", x, terms.constant(2**64)) is None
     assert whole_quotient(terms, "%", x, terms.constant(3)) is None
     assert whole_quotient(terms, "//", terms.atom(Leaf("real", (0,))), terms.constant(2)) is None
 

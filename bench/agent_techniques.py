@@ -3,7 +3,8 @@
     python -m bench.agent_techniques [--only split-k,lds-ring] [--time-only]
 
 Each row lowers a naive kernel by a chain, then by one step more; both are timed at the sizes named, the second is
-proved first unless `--time-only`. The figures stand in the entries (`argus kb show ENTRY`). All times simulated.
+proved first unless `--time-only`. The figures stand in the entries (`argus kb show ENTRY`). All times simulated, with
+their intervals; both kernels are of one family, so an error of the clock moves both alike.
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ def row(case: Case, proved: bool) -> str:
     for step, params in case.steps:
         after = lower(after, step, params)
     status = f", {check(scheduled(read(after))).status}" if proved else ""
-    (old, _), (new, _) = timed(read(text), case.sizes), timed(read(after), case.sizes)
+    (old, before), (new, now) = timed(read(text), case.sizes), timed(read(after), case.sizes)
     sizes = " x ".join(str(n) for n in case.sizes.values())
-    return f"{case.entry}: {sizes}: {old:.1f} us -> {new:.1f} us ({old / new:.2f}x){status}"
+    return f"{case.entry}: {sizes}: {before} -> {now}, {old / new:.2f}x{status}"
 
 
 def main() -> None:

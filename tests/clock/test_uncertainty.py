@@ -73,8 +73,17 @@ def test_no_interval_is_empty_and_none_is_wider_than_what_the_docs_state(regime:
 
 
 @pytest.mark.parametrize("regime", [Regime.GEMM, Regime.ATTENTION])
-def test_the_goal_of_twenty_percent_each_way(regime: Regime) -> None:
-    assert residuals()[regime].high / residuals()[regime].low < 1.5
+def test_no_wider_than_twenty_percent_each_way(regime: Regime) -> None:
+    """As a width. Dense GEMM does not lie around the printed time: docs/clock.md says which row makes that so."""
+    known = residuals()[regime]
+    assert known.high - known.low < 0.4
+    assert known.high / known.low < 1.5
+
+
+def test_attention_lies_within_twenty_percent_on_either_side() -> None:
+    known = residuals()[Regime.ATTENTION]
+    assert known.low > 0.8
+    assert known.high < 1.2
 
 
 @pytest.mark.parametrize(

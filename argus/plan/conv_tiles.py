@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES
+from argus.plan.choices import Alternative, Choices
 
 LDS = 1 << 16
 REGISTERS = {2: 210, 1: 420}
@@ -68,20 +69,31 @@ class ConvTile:
         return self.rows * self.cols * self.wo // 128
 
 
-def tile_knobs(dtype: str, sizes: Convolved) -> dict[str, KnobValue]:
-    """The tile and the accesses of a convolution."""
-    tile = next(_fitting(dtype, sizes))
+def tile_knobs(dtype: str, sizes: Convolved, choices: Choices | None = None, images: int = 1) -> dict[str, KnobValue]:
+    """The tile and the accesses of a convolution; `images`: with all groups of each."""
+    rule = _chosen(next(_fitting(dtype, sizes)))
+    tile = rule if choices is None else choices.take(
+        "conv-tile", shape_of(dtype, sizes, images), rule, lambda: map(_chosen, _fitting(dtype, sizes))
+    )  # fmt: skip
     return {
         "DTYPE": dtype,
-        "ROWS": tile.rows,
-        "COLS": tile.cols,
-        "WO": tile.wo,
-        "VEC": tile.vec,
-        "XW": tile.xw,
+        **{name: tile[name] for name in ("ROWS", "COLS", "WO", "VEC", "XW")},
         "YW": 1 if sizes.apart else math.gcd(4, sizes.results[1]),
-        "CW": math.gcd(tile.vec, sizes.c),
-        "WAVES": tile.waves,
+        "CW": math.gcd(int(tile["VEC"]), sizes.c),
+        "WAVES": tile["WAVES"],
     }
+
+
+def shape_of(dtype: str, sizes: Convolved, images: int) -> dict[str, KnobValue]:
+    """What the time of a convolution depends on, as words and numbers."""
+    flat = {name: value if type(value) in (int, bool) else str(value) for name, value in asdict(sizes).items()}
+    return {"dtype": dtype, "images": images, **flat}
+
+
+def _chosen(tile: ConvTile) -> Alternative:
+    return {
+        "ROWS": tile.rows, "COLS": tile.cols, "WO": tile.wo, "VEC": tile.vec, "XW": tile.xw, "WAVES": tile.waves,
+    }  # fmt: skip
 
 
 def _fitting(dtype: str, sizes: Convolved) -> Iterator[ConvTile]:

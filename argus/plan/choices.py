@@ -34,6 +34,7 @@ DECISIONS: Mapping[str, str] = {
     "window-rows": "a convolution as a product with its windows, copied to rows",
     "fuse-chain": "the maps after a product, convolution or pooling in its launch, or in launches of their own",
     "fuse-reduction": "the maps before a reduction in its launch, or in one of their own",
+    "empty-phase": "rows of a workgroup that writes a phase of a transposed convolution that no tap meets",
     "map-pieces": "accesses of a thread in a launch of maps alone",
     "launch-parts": "a launch that would reach 2 GiB as even parts, or as full ones and a rest",
     "pool-passes": "windows along columns and along rows in one launch, or one after the other",

@@ -88,8 +88,21 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
         else:
             empty: dict[str, KnobValue] = {"DTYPE": node.dtype, "SW": stride[2], **steps_of_chain}
             empty |= {"VEC": 4, "XW": 4, "CW": 4}  # not used; they fit any element type
+            sizes = _as_rows(planner, sizes, node.dtype, alike=not arguments.keys() - {"Y"})
             planner.emit("no_taps", "no_taps", empty, sizes, arguments, scalars, nodes)
     return result
+
+
+def _as_rows(planner: Planning, sizes: dict[str, int], dtype: str, alike: bool) -> dict[str, int]:
+    """Sizes of a launch that writes the same to all channels, with channels as rows where there is one row each: a
+    workgroup writes four rows."""
+    able = ({"channels_as_rows": False}, {"channels_as_rows": True})
+    one_row = alike and sizes["OH"] == sizes["OD"] == 1 < sizes["O"]
+    shape: dict[str, KnobValue] = {"dtype": dtype, **{name.lower(): size for name, size in sizes.items()}}
+    taken = planner.choices.take("empty-phase", shape, able[0], lambda: able if one_row else able[:1])
+    if not taken["channels_as_rows"]:
+        return sizes
+    return {**sizes, "O": 1, "OH": sizes["O"], "sP": sizes["sO"]}
 
 
 def _moved(view: View, offset: int, kind: KnobValue) -> View:

@@ -121,8 +121,16 @@ def _spent(graph: Graph, base: Plan, point: DecisionPoint, bench: TuningBench, r
             other = with_answer(graph, point, take, rows)
             removed = differing(base, other)[0] if other is not None else []
             if removed:
-                return bench.time(removed).us
+                return _time_of(bench, removed)
     return 0.0
+
+
+def _time_of(bench: TuningBench, launches: Sequence[PlannedLaunch]) -> float:
+    """Of launches that do not compile nothing is known."""
+    try:
+        return bench.time(launches).us
+    except TrialRefused:
+        return 0.0
 
 
 def tuned(

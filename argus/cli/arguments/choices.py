@@ -40,7 +40,7 @@ KEPT_TIMES = "out/bench"
 """`argus.bench.kept.DIRECTORY`"""
 DECISIONS = (
     "product-tile", "split-k", "aligned-copies", "conv-tile", "window-rows", "fuse-chain", "fuse-reduction",
-    "map-pieces", "launch-parts", "pool-passes",
+    "empty-phase", "map-pieces", "launch-parts", "pool-passes",
 )  # fmt: skip
 """`argus.plan.choices.DECISIONS`"""
 TUNED = 16

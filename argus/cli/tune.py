@@ -128,6 +128,8 @@ def _text(found: Mapping[str, Any]) -> str:
     if row is None:
         return "\n".join([*lines, f"  no row: {found['why']}"])
     ratio = row["paired"]
+    if ratio is None:
+        return "\n".join([*lines, f"  row: {_words(row['take'])}; what the rule takes does not compile"])
     took = f"{ratio['ratio']:.2f} of the time, less under {ratio['won']} of {ratio['clocks']} perturbed clocks"
     return "\n".join([*lines, f"  row: {_words(row['take'])}, {took}, {len(row['kernels'])} kernels proved"])
 

@@ -14,8 +14,9 @@ of `take` where it is made, and an entry of the knowledge base that names it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from argus.ir.kernel import KnobValue
@@ -60,6 +61,15 @@ class DecisionPoint:
 
 def point_name(decision: str, shape: ShapeClass) -> str:
     return f"{decision} {json.dumps(dict(shape), sort_keys=True)}"
+
+
+def varied(alternatives: Iterable[Alternative], names: Sequence[str]) -> Iterator[Alternative]:
+    """Alternatives in another order: the first of each kind, told by `names`, then the second of each."""
+    kinds: dict[tuple[KnobValue, ...], list[Alternative]] = {}
+    for each in alternatives:
+        kinds.setdefault(tuple(each[name] for name in names), []).append(each)
+    for row in zip_longest(*kinds.values()):
+        yield from (each for each in row if each is not None)
 
 
 def shipped() -> Sequence[DispatchRow]:

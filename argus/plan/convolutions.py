@@ -124,7 +124,7 @@ def over_channels(planner: Planning, group: Group, node: Node) -> View:
     planner.emit(
         "conv3d" if deep else "conv2d",
         "conv3d" if deep else "conv2d",
-        {**tile_knobs(node.dtype, sizes, planner.choices, node.shape[0] * g), **knobs, **steps},
+        {**tile_knobs(node.dtype, sizes, planner.choices, node.shape[0] * g, steps), **knobs, **steps},
         extents if deep else without_depth(extents),
         {"X": x, "K": k, **given, "Y": result},
         scalars,

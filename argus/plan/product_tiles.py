@@ -11,16 +11,15 @@ they load more for each product.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product, zip_longest
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import LIMIT, choose_matmul, matmul_with, table
-from argus.plan.choices import Alternative, Choices, ShapeClass
+from argus.plan.choices import Alternative, Choices, ShapeClass, varied
 from argus.plan.planning import Planning
 
 if TYPE_CHECKING:
@@ -90,12 +89,8 @@ def narrow_knobs(
 
 def tiles(found: Factors) -> Iterator[Alternative]:
     """Every tile that the kernel takes at these sizes: the best form of each by the estimate, then the second forms."""
-    forms: dict[tuple[KnobValue, KnobValue], list[Alternative]] = defaultdict(list)
-    for tile in sorted(_tiles(found), key=lambda tile: _estimate(tile, found)):
-        if _fits(tile, found):
-            forms[tile["BM"], tile["BN"]].append(tile)
-    for row in zip_longest(*forms.values()):
-        yield from (tile for tile in row if tile is not None)
+    made = sorted(_tiles(found), key=lambda tile: _estimate(tile, found))
+    yield from varied((tile for tile in made if _fits(tile, found)), ("BM", "BN"))
 
 
 def _tiles(found: Factors) -> Iterator[dict[str, KnobValue]]:

@@ -78,6 +78,7 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
                 ),
                 planner.choices,
                 node.shape[0] * g,
+                steps_of_chain,
             )
             phases: dict[str, KnobValue] = {**named(phase, "F")}
             each = {**tile, **knobs, **steps_of_chain, **(phases if deep else without_depth(phases))}
@@ -102,7 +103,7 @@ def _as_rows(planner: Planning, sizes: dict[str, int], dtype: str, alike: bool) 
     taken = planner.choices.take("empty-phase", shape, able[0], lambda: able if one_row else able[:1])
     if not taken["channels_as_rows"]:
         return sizes
-    return {**sizes, "O": 1, "OH": sizes["O"], "sP": sizes["sO"]}
+    return {**sizes, "O": 1, "OH": sizes["O"], "sP": sizes["sO"], "sO": sizes["sG"], "sT": sizes["sG"]}
 
 
 def _moved(view: View, offset: int, kind: KnobValue) -> View:

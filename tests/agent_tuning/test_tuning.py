@@ -60,6 +60,14 @@ def point_of(graph: Graph, decision: str) -> DecisionPoint:
     return next(p for p in asked(graph)[1].points.values() if p.decision == decision)
 
 
+def upsampled() -> Graph:
+    """A transposed convolution in one dimension: every other element of the result has no tap."""
+    made = Builder()
+    x, w = made.input(2, 3, 50), made.input(3, 6, 3, parameter=True)
+    form: dict[str, Any] = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 1}
+    return made.graph(made.add("conv_transpose", x, w, shape=(2, 6, 101), **form))
+
+
 class Stub:
     """A clock of a table: microseconds of a launch by its file; every kernel is proved, or none."""
 
@@ -119,7 +127,7 @@ def test_the_row_with_more_entries_counts() -> None:
     assert asked(chained(), [general])[1].departed
 
 
-CASES = {"fuse-chain": chained(), "fuse-reduction": reduced(), "pool-passes": pooled()}
+CASES = {"fuse-chain": chained(), "fuse-reduction": reduced(), "pool-passes": pooled(), "empty-phase": upsampled()}
 
 
 @pytest.mark.parametrize(("decision", "graph"), CASES.items(), ids=CASES)
@@ -171,6 +179,24 @@ def test_only_what_is_proved_and_faster_gets_a_row(bench: Stub, why: str) -> Non
         assert asked(graph, [found[0].row])[0].launches[0].knobs.items() >= TILE.items()
 
 
+class Unbuilt(Stub):
+    """Nothing but one tile compiles."""
+
+    def time(self, launches: Sequence[PlannedLaunch]) -> LaunchesTime:
+        if any(not TILE.items() <= each.knobs.items() for each in launches):
+            raise TrialRefused("C130")
+        return super().time(launches)
+
+
+def test_where_the_rule_does_not_compile_what_does_gets_the_row() -> None:
+    graph = one_product(1000, 2000, 512, "bf16")
+    row = next(iter(tune(graph, list, Unbuilt(TILE), (), TuningSettings(("product-tile",), budget=60)))).row
+    assert row is not None
+    assert row["take"].items() >= TILE.items()
+    assert row["default_us"] is row["paired"] is None
+    assert any(tried.get("why") == "C130" for tried in row["tried"])
+
+
 def test_the_budget_is_kept_and_what_won_nearby_comes_first() -> None:
     graph, near = one_product(1000, 2000, 512, "bf16"), one_product(1008, 2000, 512, "bf16")
     row = next(iter(tune(near, list, Stub(TILE), (), TuningSettings(("product-tile",), budget=60)))).row
@@ -206,7 +232,8 @@ OF_PRODUCTS = [row for row in ROWS if row["decision"] in ("product-tile", "split
 @pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_shipped_row_is_whole_and_its_kernels_are_proved(row: DispatchRow) -> None:
     assert set(row) == set(FIELDS)
-    assert row["us"] < row["default_us"]
+    assert row["default_us"] is None or row["us"] < row["default_us"]
+    assert (row["default_us"] is None) == (row["paired"] is None)
     assert row["low"] <= row["us"] <= row["high"]
     assert {"take": row["take"], "us": row["us"], "low": row["low"], "high": row["high"]} in row["tried"]
     assert row["take"] != row["default"]

@@ -24,6 +24,8 @@ LATER = 0.9
 """What is left of an untried alternative's expected gain with every place it is further behind."""
 OTHER = 4.0
 """How far apart classes are that differ in a word: as four doublings of a size."""
+UNBUILT = 1e9
+"""Microseconds that stand for launches that do not compile: they are tuned first."""
 PER_POINT = 16
 """Alternatives of a point that are looked at."""
 
@@ -53,7 +55,7 @@ def ranked(
             told = _experience(point, take, rows)
             log2 = (PRIOR * gain * LATER**untried + sum(w * g for w, g in told)) / (PRIOR + sum(w for w, _ in told))
             untried += not told
-            found.append(PlanProposal(point, take, spent.get(point.name, 0.0) * (1 - 2**-log2)))
+            found.append(PlanProposal(point, take, min(spent.get(point.name, 0.0), UNBUILT) * (1 - 2**-log2)))
     return sorted(found, key=lambda p: -p.saves)[:most]
 
 
@@ -88,7 +90,7 @@ def _experience(point: DecisionPoint, take: Alternative, rows: Sequence[Dispatch
     """Weight and log2 gain of every row that has tried this."""
     found = []
     for row in rows:
-        if row["decision"] != point.decision:
+        if row["decision"] != point.decision or row["default_us"] is None:
             continue
         weight = 2.0 ** -distance(row["shape"], point.shape)
         for tried in row["tried"]:

@@ -2,8 +2,9 @@
 
 A row has the decision, the shape class and what to take there; `us`, `low`, `high`: simulated time of the launches that
 depend on it, and its interval; `default` and `default_us`: the rule's answer; `tried`: every alternative with its time,
-or why it has none; `paired`: the ratio to the rule's under perturbed clocks; `kernels`: those that the alternative
-launches, each with the number of claims that were proved of it and a digest of its text; `clock`: the model's version.
+or why it has none; `paired`: the ratio to the rule's under perturbed clocks (both null where the rule's answer does not
+compile); `kernels`: those that the alternative launches, each with the number of claims that were proved of it and a
+digest of its text; `clock`: the model's version.
 """
 
 from __future__ import annotations

@@ -10,11 +10,13 @@ not compile, has no plan or is not faster by MARGIN is recorded and left. The be
     and it is faster than what it replaces, both timed by the same clock: by MARGIN by the clock as it is, and
     under at least the part WON of perturbed ones (`bench.faster`).
 
-A row counts at once: what is tuned after it starts from the better plan.
+Where the rule's answer does not compile (C130), the fastest that does gets the row. A row counts at once: what is tuned
+after it starts from the better plan.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,11 +128,11 @@ def _spent(graph: Graph, base: Plan, point: DecisionPoint, bench: TuningBench, r
 
 
 def _time_of(bench: TuningBench, launches: Sequence[PlannedLaunch]) -> float:
-    """Of launches that do not compile nothing is known."""
+    """Simulated us; without end for launches that do not compile."""
     try:
         return bench.time(launches).us
     except TrialRefused:
-        return 0.0
+        return math.inf
 
 
 def tuned(
@@ -144,7 +146,7 @@ def tuned(
     if point is None:
         return None
     found = TunedPoint(point)
-    best: tuple[float, Alternative, Plan] | None = None
+    best: tuple[float, float, Alternative, Plan] | None = None
     for take in (proposal.take for proposal in proposals):
         outcome: dict[str, Any] = {"take": dict(take)}
         found.tried.append(outcome)
@@ -154,19 +156,21 @@ def tuned(
             continue
         removed, added = differing(base, other)
         try:
-            before, after = bench.time(removed), bench.time(added)
+            after = bench.time(added)
         except TrialRefused as error:
             outcome["why"] = str(error).splitlines()[0]
             continue
-        found.taken_us = max(found.taken_us, before.us)
+        before = _time_of(bench, removed)
+        if before < math.inf:
+            found.taken_us = max(found.taken_us, before)
         outcome |= {"us": round(after.us, 2), "low": round(after.low, 2), "high": round(after.high, 2)}
-        saved = before.us - after.us
-        if after.us < MARGIN * before.us and (best is None or saved > best[0]):
-            best = saved, take, other
+        left = after.us / before if before < math.inf else after.us - math.inf
+        if left < MARGIN and (best is None or (left, after.us) < best[:2]):
+            best = left, after.us, take, other
     if best is None:
         found.why = "nothing is faster"
         return found
-    _ruled(found, base, best[2], best[1], small, bench)
+    _ruled(found, base, best[3], best[2], small, bench)
     return found
 
 
@@ -181,14 +185,15 @@ def _ruled(
         found.why = why_not(base, other, small, point.decision, take)
         if found.why:
             return
-        verdict = bench.faster(added, removed)
+        before = _time_of(bench, removed)
+        verdict = bench.faster(added, removed) if before < math.inf else None
     except TrialRefused as error:
         found.why = str(error).splitlines()[0]
         return
-    if verdict["ratio"] >= MARGIN or verdict["won"] < WON * verdict["clocks"]:
+    if verdict is not None and (verdict["ratio"] >= MARGIN or verdict["won"] < WON * verdict["clocks"]):
         found.why = f"{verdict['ratio']:.2f} of the time, less under {verdict['won']} of {verdict['clocks']} clocks"
         return
-    time, before = bench.time(added), bench.time(removed)
+    time = bench.time(added)
     found.row = {
         "decision": point.decision,
         "shape": {name: value for name, value in point.shape.items() if name not in GENERAL.get(point.decision, ())},
@@ -197,9 +202,9 @@ def _ruled(
         "low": round(time.low, 2),
         "high": round(time.high, 2),
         "default": dict(point.default),
-        "default_us": round(before.us, 2),
+        "default_us": round(before, 2) if verdict is not None else None,
         "tried": found.tried,
-        "paired": {name: verdict[name] for name in ("ratio", "low", "high", "won", "clocks")},
+        "paired": verdict and {name: verdict[name] for name in ("ratio", "low", "high", "won", "clocks")},
         "kernels": kernels,
         "clock": bench.clock,
     }

@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from argus.device.guards import LaunchRefused
 from argus.ops.choice import LIMIT, NoKernel
 from argus.pipeline import Unproved
 from argus.plan.choices import Alternative, Choices
@@ -50,7 +51,7 @@ def why_not(base: Plan, other: Plan, small: Callable[[], Sequence[Graph]], decis
                 continue
             seen += 1
             reason = _differs(graph, plan, planned(graph, limit, choices=Choices()))
-        except (PlanError, NoKernel, Unproved) as error:
+        except (PlanError, NoKernel, Unproved, LaunchRefused) as error:
             reason = str(error).splitlines()[0]
         if reason:
             return reason

@@ -127,6 +127,12 @@ def _spent(graph: Graph, base: Plan, point: DecisionPoint, bench: TuningBench, r
     return 0.0
 
 
+def _reason(error: TrialRefused) -> str:
+    """The first line, without the place in a file of this machine."""
+    first = str(error).splitlines()[0]
+    return first.partition(": error ")[2] or first
+
+
 def _time_of(bench: TuningBench, launches: Sequence[PlannedLaunch]) -> float:
     """Simulated us; without end for launches that do not compile."""
     try:
@@ -158,7 +164,7 @@ def tuned(
         try:
             after = bench.time(added)
         except TrialRefused as error:
-            outcome["why"] = str(error).splitlines()[0]
+            outcome["why"] = _reason(error)
             continue
         before = _time_of(bench, removed)
         if before < math.inf:
@@ -188,7 +194,7 @@ def _ruled(
         before = _time_of(bench, removed)
         verdict = bench.faster(added, removed) if before < math.inf else None
     except TrialRefused as error:
-        found.why = str(error).splitlines()[0]
+        found.why = _reason(error)
         return
     if verdict is not None and (verdict["ratio"] >= MARGIN or verdict["won"] < WON * verdict["clocks"]):
         found.why = f"{verdict['ratio']:.2f} of the time, less under {verdict['won']} of {verdict['clocks']} clocks"

@@ -45,7 +45,7 @@ def handle(args: argparse.Namespace) -> int:
         emit(KnowledgeAnswer, {"entries": [_to_json(entry) for entry in entries]})
     else:
         for entry in entries:
-            how = "lowered" if entry.lowered else "no lowering"
+            how = "lowered" if entry.lowered else "tuned" if entry.decisions else "no lowering"
             print(f"{entry.id:<24} {entry.kind:<7} {how:<12} {entry.title}")
         print(f"{len(entries)} entries")
     return GOOD
@@ -53,7 +53,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _to_json(entry: KnowledgeEntry) -> dict[str, Any]:
     names = ("id", "title", "kind", "families", "lowered", "bottlenecks", "gain", "requires", "conflicts", "choices")
-    more = ("preserves", "invariants", "failure_modes", "sources", "version", "prose")
+    more = ("preserves", "invariants", "failure_modes", "sources", "version", "prose", "decisions")
     return {name: getattr(entry, name) for name in (*names, *more)}
 
 
@@ -77,6 +77,8 @@ def _page(entry: KnowledgeEntry) -> str:
 
 
 def _lowering(entry: KnowledgeEntry) -> str:
+    if entry.decisions:
+        return f"decision points of the planner, tried by `argus tune`: {', '.join(entry.decisions)}"
     module = f"argus/agent/lower/{entry.id.replace('-', '_')}.py"
     return module if entry.lowered else "none in the language yet"
 

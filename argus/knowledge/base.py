@@ -8,7 +8,9 @@
 
 The front matter is between two lines `+++`. Facts of the hardware and of techniques live here as data, so that adding
 one needs no code. A technique has one name: of the entry, of its file, and of the transformation and its module
-(`lds-staging`, `argus/agent/lower/lds_staging.py`); `lowered = false` says that the language has none yet.
+(`lds-staging`, `argus/agent/lower/lds_staging.py`); `lowered = false` says that the language has none yet. Techniques
+of the class `plan` are about plans of several launches: they name the planner's decision points (`decisions`), which
+`argus tune` tries, and are for no family of kernels, so no search for a kernel proposes them.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-Class = Literal["global", "local", "isa"]
+Class = Literal["plan", "global", "local", "isa"]
 FENCE = "+++"
-CLASSES: tuple[Class, ...] = ("global", "local", "isa")
+CLASSES: tuple[Class, ...] = ("plan", "global", "local", "isa")
 
 
 class EntryError(ValueError):
@@ -49,6 +51,8 @@ class KnowledgeEntry:
     sources: tuple[str, ...]
     version: int
     prose: str
+    decisions: tuple[str, ...] = ()
+    """Of the class `plan`: decision points of the planner (`argus.plan.choices`) that it is about."""
 
     def text(self) -> str:
         """Everything searchable about the entry."""
@@ -91,6 +95,7 @@ def parse_entry(name: str, text: str) -> KnowledgeEntry:
         sources=words("sources"),
         version=int(data.get("version", 1)),
         prose=pieces[2].strip(),
+        decisions=words("decisions"),
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from argus.device.guards import buffer_elements, tensor_shapes
 from argus.ir.kernel import Kernel
+from argus.plan.choices import Choices, ShapeClass
 from argus.plan.graph import PlanError
 from argus.plan.views import View
 from argus.spec.tree import IndexName, SizeName, TensorElement
@@ -25,7 +26,9 @@ ROUND = 1024
 Part = tuple[dict[str, int], dict[str, View]]
 
 
-def parts(kernel: Kernel, sizes: Mapping[str, int], views: Mapping[str, View], limit: int) -> Iterator[Part]:
+def parts(
+    kernel: Kernel, sizes: Mapping[str, int], views: Mapping[str, View], limit: int, choices: Choices | None = None
+) -> Iterator[Part]:
     """Sizes and views of every launch; one where everything is within the limit (bytes)."""
     spans = {t.name: _bytes(kernel, t.name, views[t.name]) for t in kernel.tensors}
     large = {name for name, count in spans.items() if count >= limit}
@@ -42,6 +45,8 @@ def parts(kernel: Kernel, sizes: Mapping[str, int], views: Mapping[str, View], l
         length -= length % (ROUND if length >= ROUND else 1)
         if length < 1:
             continue
+        if choices is not None:
+            length = _even(kernel, sizes, extent, length, choices)
         for start in range(0, extent, length):
             here = min(length, extent - start)
             moved = {
@@ -56,6 +61,16 @@ def parts(kernel: Kernel, sizes: Mapping[str, int], views: Mapping[str, View], l
         return
     count = max(spans.values())
     raise PlanError("ARG-G103", f"{kernel.name} would reach {count} bytes, and no axis of it can be cut: not yet")
+
+
+def _even(kernel: Kernel, sizes: Mapping[str, int], extent: int, length: int, choices: Choices) -> int:
+    """The length of a part, by rule the longest; even parts are multiples of ROUND, too, if they are that long."""
+    able = ({"even": False}, {"even": True})
+    shape: ShapeClass = {"kernel": kernel.name, **{name.lower(): size for name, size in sizes.items()}}
+    if not choices.take("launch-parts", shape, able[0], lambda: able)["even"]:
+        return length
+    each = -(-extent // -(-extent // length))
+    return min(length, each + -each % ROUND) if length >= ROUND else each
 
 
 def _bytes(kernel: Kernel, name: str, view: View) -> int:

@@ -10,12 +10,14 @@ into its share of LDS and into registers is taken, so that few kernels serve all
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import product
+from typing import Any
 
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES
+from argus.plan.choices import Alternative, Choices, varied
 
 LDS = 1 << 16
 REGISTERS = {2: 210, 1: 420}
@@ -30,6 +32,8 @@ MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 SINGLE = 2
 """Where weights are read one by one, 16 bytes of a tap are as much to read as so many fragments."""
+FORM = ("ROWS", "COLS", "WO", "WAVES")
+"""What makes a tile another one; accesses are forms of the same."""
 LINE, PLANE = (1,), (4, 8, 2, 16, 1)
 """Rows of a tile that are tried, for one row of results and for several."""
 
@@ -72,23 +76,47 @@ class ConvTile:
         return self.rows * self.cols * self.wo // 128
 
 
-def tile_knobs(dtype: str, sizes: Convolved) -> dict[str, KnobValue]:
-    """The tile and the accesses of a convolution; raises `NoTile`."""
-    tile = next(_fitting(dtype, sizes), None)
-    if tile is None:
+def tile_knobs(
+    dtype: str,
+    sizes: Convolved,
+    choices: Choices | None = None,
+    images: int = 1,
+    chain: Mapping[str, Any] | None = None,
+) -> dict[str, KnobValue]:
+    """The tile and the accesses of a convolution; `images`: with all groups of each; `chain`: knobs of what follows.
+    Raises `NoTile`."""
+    first = next(_fitting(dtype, sizes), None)
+    if first is None:
         stated = f"no tile holds {sizes.taps} taps at strides {sizes.stride} of {sizes.c} channels of {dtype}"
         raise NoTile(f"{stated} in registers; nearest are fewer taps, smaller strides, or rows of a multiple of 8")
+    rule = tile = _chosen(first)
+    if choices is not None:
+        shape = {**shape_of(dtype, sizes, images), **_steps(chain)}
+        tile = choices.take("conv-tile", shape, rule, lambda: varied(map(_chosen, _fitting(dtype, sizes)), FORM))
     return {
         "DTYPE": dtype,
-        "ROWS": tile.rows,
-        "COLS": tile.cols,
-        "WO": tile.wo,
-        "VEC": tile.vec,
-        "XW": tile.xw,
+        **{name: tile[name] for name in ("ROWS", "COLS", "WO", "VEC", "XW")},
         "YW": 1 if sizes.apart else math.gcd(4, sizes.results[1]),
-        "CW": math.gcd(tile.vec, sizes.c),
-        "WAVES": tile.waves,
+        "CW": math.gcd(int(tile["VEC"]), sizes.c),
+        "WAVES": tile["WAVES"],
     }
+
+
+def shape_of(dtype: str, sizes: Convolved, images: int) -> dict[str, KnobValue]:
+    """What the time of a convolution depends on, as words and numbers."""
+    flat = {name: value if type(value) in (int, bool) else str(value) for name, value in asdict(sizes).items()}
+    return {"dtype": dtype, "images": images, **flat}
+
+
+def _steps(chain: Mapping[str, Any] | None) -> dict[str, KnobValue]:
+    """The chain needs registers, too."""
+    return {"steps": " ".join(str(value) for name, value in (chain or {}).items() if name[0] == "S")}
+
+
+def _chosen(tile: ConvTile) -> Alternative:
+    return {
+        "ROWS": tile.rows, "COLS": tile.cols, "WO": tile.wo, "VEC": tile.vec, "XW": tile.xw, "WAVES": tile.waves,
+    }  # fmt: skip
 
 
 def _fitting(dtype: str, sizes: Convolved) -> Iterator[ConvTile]:

@@ -24,7 +24,8 @@ from argus.plan.graph import Node, PlanError, Shape
 from argus.plan.grouping import Group, operand_kind
 from argus.plan.maps import chained
 from argus.plan.planning import Planning
-from argus.plan.products import Factors, narrow_product, rounded
+from argus.plan.product_tiles import rounded
+from argus.plan.products import Factors, narrow_product
 from argus.plan.views import View, permuted, reshaped
 from argus.plan.windows import EXTENTS, padded, window_knobs
 
@@ -57,15 +58,21 @@ def convolved(planner: Planning, group: Group, node: Node) -> View:
 
 
 def by_rows(planner: Planning, group: Group, node: Node, weight: Shape) -> bool:
-    """Whether windows are copied to rows: few channels, many taps, and what `window_rows` has."""
+    """Whether windows are copied to rows: by rule with few channels and many taps, as far as `window_rows` has them."""
     at = node.attributes
     if len(node.shape) != 4 or node.dtype == "f32" or at["groups"] > 1 or set(at["dilation"]) != {1}:
         return False
-    few = weight[1] <= FEW_CHANNELS and math.prod(weight[2:]) >= MANY_TAPS
-    there = set(weight[2:]) <= {5, 7, 9, 11} and at["stride"][1] in STRIDES
+    few = math.prod(weight[2:]) >= MANY_TAPS
+    there = weight[1] <= FEW_CHANNELS and set(weight[2:]) <= {5, 7, 9, 11} and at["stride"][1] in STRIDES
     rows = node.shape[0] * math.prod(node.shape[2:]) * rounded(math.prod(weight[1:])) * BYTES[node.dtype]
     kinds = {operand_kind(group, operand) for operand in group.operands}
-    return few and there and rows < planner.limit and kinds <= set(OF_PRODUCT)
+    if not there or rows >= planner.limit or not kinds <= set(OF_PRODUCT):
+        return False
+    shape: dict[str, KnobValue] = {"images": node.shape[0], "channels": weight[1], "features": weight[0]}
+    shape |= {"high": weight[2], "wide": weight[3], "down": node.shape[2], "across": node.shape[3]}
+    shape |= {"stride_h": at["stride"][0], "stride_w": at["stride"][1], "dtype": node.dtype}
+    able = ({"rows": True}, {"rows": False})
+    return bool(planner.choices.take("window-rows", shape, {"rows": few}, lambda: able)["rows"])
 
 
 def of_window_rows(planner: Planning, group: Group, node: Node, weight: Shape) -> View:
@@ -117,7 +124,7 @@ def over_channels(planner: Planning, group: Group, node: Node) -> View:
     planner.emit(
         "conv3d" if deep else "conv2d",
         "conv3d" if deep else "conv2d",
-        {**tile_knobs(node.dtype, sizes), **knobs, **steps},
+        {**tile_knobs(node.dtype, sizes, planner.choices, node.shape[0] * g, steps), **knobs, **steps},
         extents if deep else without_depth(extents),
         {"X": x, "K": k, **given, "Y": result},
         scalars,

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from argus.plan.choices import Choices, ShapeClass
 from argus.plan.graph import BINARY, FLOATS, SOURCES, UNARY, VIEWS, Graph, Node, Shape
 
 MOST_STEPS, MOST_OPERANDS = 8, 3
@@ -81,8 +82,9 @@ class Group:
     """The chain of maps that a reduction takes its elements through."""
 
 
-def grouped(graph: Graph) -> list[Group]:
+def grouped(graph: Graph, choices: Choices | None = None) -> list[Group]:
     """All groups, in the order they are launched."""
+    choices = choices or Choices()
     taken: set[str] = set()
     groups: list[Group] = []
     for node in graph.nodes.values():
@@ -91,14 +93,33 @@ def grouped(graph: Graph) -> list[Group]:
         group = _started(graph, node)
         if group.axes is not None or (group.inner and group.possible):
             extended(graph, group, taken)
+            if not group.inner and group.steps and not _fused(graph, group, choices):
+                group = _started(graph, node)
         taken |= set(group.nodes)
         groups.append(group)
-    groups = absorbed(graph, groups)
+    groups = absorbed(graph, groups, choices)
     order = {name: number for number, name in enumerate(graph.nodes)}
     return sorted(groups, key=lambda g: order[g.nodes[-1]])
 
 
-def absorbed(graph: Graph, groups: list[Group]) -> list[Group]:
+EITHER = ({"fused": True}, {"fused": False})
+
+
+def _fused(graph: Graph, group: Group, choices: Choices) -> bool:
+    """Whether the chain after a head is computed in its launch."""
+    head = graph.nodes[group.head]
+    operands = " ".join(str(list(graph.nodes[name].shape)) for name in head.inputs)
+    shape: ShapeClass = {"head": head.op, "dtype": head.dtype, "operands": operands, "steps": _words(group.steps)}
+    alone = group.triangle != "none"  # that half of a matrix is left out, no launch does alone
+    able = EITHER[:1] if alone else EITHER
+    return bool(choices.take("fuse-chain", shape, EITHER[0], lambda: able)["fused"])
+
+
+def _words(steps: list[ChainStep]) -> str:
+    return " ".join(step.name for step in steps)
+
+
+def absorbed(graph: Graph, groups: list[Group], choices: Choices) -> list[Group]:
     """The groups, with chains of maps that only a reduction needs put into its group."""
     made = {group.tail: group for group in groups if group.inner and group.possible}
     for group in groups:
@@ -106,7 +127,12 @@ def absorbed(graph: Graph, groups: list[Group]) -> list[Group]:
         if group.inner or node.op != "reduce" or node.attributes["kind"] not in CHAINED:
             continue
         chain = made.get(node.inputs[0])
-        if chain is not None and _only_for(graph, chain, node) and chain_kinds(graph, chain, node) is not None:
+        found = chain_kinds(graph, chain, node) if chain is not None and _only_for(graph, chain, node) else None
+        if chain is None or found is None:
+            continue
+        (a, k, c), kind = found[0], str(node.attributes["kind"])
+        shape: ShapeClass = {"kind": kind, "dtype": node.dtype, "a": a, "k": k, "c": c, "steps": _words(chain.steps)}
+        if choices.take("fuse-reduction", shape, EITHER[0], lambda: EITHER)["fused"]:
             group.before, group.nodes = chain, [*chain.nodes, *group.nodes]
             groups = [other for other in groups if other is not chain]
     return groups

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES
+from argus.plan.choices import ShapeClass
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import NAMES, ChainStep, Group, Spans, boundaries, broadcast_head, operand_kind
 from argus.plan.planning import Planning
@@ -68,6 +69,9 @@ def chain(planner: Planning, group: Group) -> View:
         arguments[name] = planner.row_major(planner.at(operand.value), node.dtype, (node.name,))
         knobs[f"HAS_{name}"] = _kind(operand.spans, spans)
     knobs["WIDE"] = math.gcd(4, extents[2])
+    shape: ShapeClass = {**dict(zip("abc", extents, strict=True)), **knobs}
+    able = tuple({"CHUNKS": chunks} for chunks in (4, 8, 2, 1))
+    knobs |= {n: c for n, c in planner.choices.take("map-pieces", shape, able[0], lambda: able).items() if c != 4}
     result = planner.temporary(tail.shape, tail.dtype)
     sizes = dict(zip("ABC", extents, strict=True))
     planner.emit(

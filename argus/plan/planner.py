@@ -18,9 +18,10 @@ from functools import cache
 from argus.device.guards import element_strides, tensor_shapes
 from argus.ir.kernel import Kernel, KnobValue
 from argus.lang.reader import read
-from argus.ops.choice import KERNELS, LIMIT
+from argus.ops.choice import KERNELS, LIMIT, NoKernel
 from argus.plan import convolutions, joins, maps, norms, products, rows, scans, transposed, windows
 from argus.plan.broadcast import fitted
+from argus.plan.choices import Choices, shipped
 from argus.plan.chunks import parts
 from argus.plan.conv_tiles import NoTile
 from argus.plan.decompose import decomposed
@@ -53,15 +54,27 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
 }
 
 
-def planned(graph: Graph, limit: int = LIMIT, *, allow_xf32: bool = False) -> Plan:
+def planned(graph: Graph, limit: int = LIMIT, *, allow_xf32: bool = False, choices: Choices | None = None) -> Plan:
     """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach;
-    `allow_xf32`: f32 products may read their operands with 10 mantissa bits (docs/operators.md has their error)."""
+    `allow_xf32`: f32 products may read their operands with 10 mantissa bits (docs/operators.md has their error);
+    `choices`: other answers at the decision points than the library's table, which yields to the rules where it
+    leads to no plan."""
+    asked = Choices(shipped()) if choices is None else choices
+    try:
+        return _planned(graph, limit, allow_xf32, asked)
+    except (PlanError, NoKernel):
+        if choices is not None or not asked.departed:
+            raise
+        return _planned(graph, limit, allow_xf32, Choices())
+
+
+def _planned(graph: Graph, limit: int, allow_xf32: bool, choices: Choices) -> Plan:
     graph = fitted(decomposed(without_unused(recognized(without_unused(graph)))))
     for node in graph.nodes.values():
         if node.op not in SOURCES:
             checked(node, [graph.nodes[name].dtype for name in node.inputs])
-    planner = Planner(graph, limit, allow_xf32)
-    for group in grouped(graph):
+    planner = Planner(graph, limit, allow_xf32, choices)
+    for group in grouped(graph, choices):
         planner.lower(group)
     outputs = {name: planner.output(name) for name in graph.outputs}
     buffers, arena = placed(planner.buffers, planner.launches)
@@ -94,8 +107,8 @@ def kernel_of(file: str, kernel: str, knobs: tuple[tuple[str, KnobValue], ...]) 
 class Planner(Planning):
     """Buffers and launches so far."""
 
-    def __init__(self, graph: Graph, limit: int, allow_xf32: bool = False) -> None:
-        self.graph, self.limit, self.allow_xf32 = graph, limit, allow_xf32
+    def __init__(self, graph: Graph, limit: int, allow_xf32: bool, choices: Choices) -> None:
+        self.graph, self.limit, self.allow_xf32, self.choices = graph, limit, allow_xf32, choices
         self.buffers: dict[str, PlanBuffer] = {}
         self.launches: list[PlannedLaunch] = []
         self.places: dict[str, View] = {}
@@ -237,7 +250,7 @@ class Planner(Planning):
         writes = tuple(tensor.name for tensor in read_kernel.tensors if tensor.written)
         assert read_kernel.computes is not None
         text = spec_text(read_kernel.computes)
-        for part, moved in parts(read_kernel, sizes, views, self.limit):
+        for part, moved in parts(read_kernel, sizes, views, self.limit, self.choices):
             self.launches.append(PlannedLaunch(file, kernel, dict(knobs), part, moved, numbers, writes, nodes, text))
 
     def output(self, name: str) -> View:

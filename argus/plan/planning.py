@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from argus.ir.kernel import KnobValue
+from argus.plan.choices import Choices
 from argus.plan.graph import Graph, Shape
 from argus.plan.views import View
 
@@ -18,6 +19,8 @@ class Planning(Protocol):
     """Bytes of an array that a launch may reach."""
     allow_xf32: bool
     """f32 products may read their operands with 10 mantissa bits."""
+    choices: Choices
+    """What is decided at the decision points, and which there were."""
     kept: dict[str, tuple[View, View]]
     """Statistics that one lowering makes and another needs, by value."""
 

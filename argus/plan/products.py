@@ -4,41 +4,30 @@ Operands are taken as they are stored, by rows or by k; anything else is copied.
 batch (by its shape, or broadcast) has more rows instead of a batch; other batches are one launch. Products of 2-byte
 types with few elements and a long K are divided along K (`split`, then `combine`), if nothing follows them. Where rows
 of their operands would be loaded by single elements, and often enough, they are copied to longer rows first
-(`aligned`). f32 products use the xf32 instructions only if the caller allows it.
+(`aligned`). Tiles, parts and copies are decision points (`product_tiles`). f32 products use the xf32 instructions only
+if the caller allows it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import BYTES, LIMIT, choose_matmul, choose_walk, matmul_with, table
+from argus.ops.choice import BYTES, choose_walk, matmul_with
+from argus.plan import product_tiles
+from argus.plan.choices import Alternative
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import NAMES, Group, kind_of
 from argus.plan.maps import copied, step_knobs, step_scalars
 from argus.plan.planning import Planning
+from argus.plan.product_tiles import rounded
 from argus.plan.views import View, permuted, reshaped
 
 ROUND = 1024
 """What parts of a product are multiples of, as far as they are that long."""
-SPLIT_TILE = {
-    "BM": 64, "BN": 64, "WM": 2, "WN": 2, "INST": 16, "DEPTH": 4, "STAGES": 2, "XM": 0, "GROUP": 1
-}  # fmt: skip
-SPLITS, FEW_TILES, LONG_K = (2, 4, 8, 16), 64, 1 << 14
-"""Parts of K, tiles of a result up to which it is divided, and the least K."""
-NARROW_TILE = 128 * 128
-"""Elements of the largest tile with accesses below eight bytes."""
-SHAPE = ("M", "N", "K", "a_by_k", "b_by_k")
-ALIGNED = 64
-"""Elements that copied rows are multiples of: a step along K, and a line of the caches."""
-OFTEN = 8
-"""Tiles along a row or column of the result from which operands with narrow rows are copied."""
-SPARE = 1.1
-"""How much more rows of tiles a batch may have than with the tile that leaves the fewest over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +60,10 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
     alone = not group.steps and group.triangle == "none"
     if found.n == 1 and found.z == 1 and alone and not found.a_by_k:
         return matvec(planner, group, node, found)
-    tiles = -(-found.m // SPLIT_TILE["BM"]) * -(-found.n // SPLIT_TILE["BN"])
-    if alone and found.z == 1 and node.dtype != "f32" and tiles <= FEW_TILES and found.k >= LONG_K:
-        return divided(planner, group, node, found, next((s for s in SPLITS if s * tiles >= CUS), SPLITS[-1]))
+    if alone and found.z == 1 and node.dtype != "f32":
+        tile = product_tiles.split(planner, found)
+        if tile["SPLITS"] != 1:
+            return divided(planner, group, node, found, tile)
     knobs: dict[str, KnobValue] = {}
     arguments: dict[str, View] = {}
     for name, operand in zip(NAMES, group.operands, strict=False):
@@ -100,13 +90,13 @@ def scores(planner: Planning, group: Group) -> bool:
     return alone and users[0].op == "softmax" and users[0].attributes["dim"] == len(users[0].shape) - 1
 
 
-def divided(planner: Planning, group: Group, node: Node, found: Factors, splits: int) -> View:
+def divided(planner: Planning, group: Group, node: Node, found: Factors, tile: Alternative) -> View:
     """A product whose workgroups share K; the parts of their sums, in f32, are added up by a launch of its own."""
-    row = {"kernel": "split", "knobs": {**SPLIT_TILE, "SPLITS": splits}}
+    row = {"kernel": "split", "knobs": {**product_tiles.SPLIT_TILE, **tile}}
     m, n, k = found.m, found.n, found.k
     choice = matmul_with(row, m, n, k, node.dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k)
     assert choice.then is not None
-    parts = planner.temporary((splits, m, n), "f32")
+    parts = planner.temporary((int(tile["SPLITS"]), m, n), "f32")
     result = planner.temporary(node.shape, node.dtype)
     nodes, sizes = tuple(group.nodes), {"M": m, "N": n, "K": k}
     planner.emit(choice.file, choice.kernel, choice.knobs, sizes, {"A": found.a, "B": found.b, "W": parts}, nodes=nodes)
@@ -165,7 +155,7 @@ def narrow_product(
 ) -> None:  # fmt: skip
     """The launch of a product of a 2-byte type, batched or not; `knobs`: its chain."""
     sizes = {"M": found.m, "N": found.n, "K": found.k}
-    chosen = narrow_knobs(found, dtype)
+    chosen = product_tiles.narrow_knobs(planner.choices, found, dtype, knobs)
     if found.z > 1:
         sizes, chosen = {"Z": found.z, **sizes}, {**chosen, "BATCH": "shared" if found.shared else "both"}
     if found.longer:
@@ -175,14 +165,9 @@ def narrow_product(
     planner.emit("matmul_chain", "matmul_chain", {**chosen, **knobs}, sizes, arguments, scalars, nodes)
 
 
-def rounded(extent: int) -> int:
-    return -(-extent // ALIGNED) * ALIGNED
-
-
 def aligned(planner: Planning, node: Node, found: Factors) -> Factors:
     """The operands, copied to longer rows where their elements would be loaded one by one, and often."""
-    tiles = [-(-extent // SPLIT_TILE["BM"]) for extent in (found.m, found.n)]
-    if found.width > 2 or min(tiles) < OFTEN:
+    if not product_tiles.copied_first(planner, found):
         return found
     k = rounded(found.k)
 
@@ -259,38 +244,6 @@ def f32_knobs(found: Factors) -> dict[str, KnobValue]:
     width = 4 * math.gcd(4, *along)
     shared: dict[str, KnobValue] = {"SHARED_A": True} if found.shared else {}
     return {"BM": side, "BN": side, "A_BY_K": found.a_by_k, "B_BY_K": found.b_by_k, "WIDTH": width, **shared}
-
-
-def narrow_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
-    """The tile for these very sizes (`matmul_chain.json`), else what the dispatcher of the library chooses among
-    the kernels that go through LDS and do not divide K. A batch is as one product with the rows of all matrices, made
-    of tiles that leave few rows of a matrix over."""
-    if found.longer:
-        found = replace(found, m=rounded(found.m) if found.a_by_k else found.m, n=rounded(found.n))
-    here = (found.z * found.m, found.n, found.k, found.a_by_k, found.b_by_k)
-    known: Sequence[Mapping[str, Any]] = table("matmul_chain")["rows"]
-    rows: Sequence[Mapping[str, Any]] = table("matmul")["rows"]
-    able = [row for row in known if tuple(row[name] for name in SHAPE) == here]
-    able = able or [row for row in rows if row["kernel"] == "matmul" and _fits(row["knobs"], found)]
-    if found.z > 1:
-        least = min(_covered(row, found.m) for row in able)
-        able = [row for row in able if _covered(row, found.m) <= SPARE * least]
-    reach = (LIMIT - 1) // (2 * max(found.n, found.k))
-    m, n, k, a_by_k, b_by_k = found.m, found.n, found.k, found.a_by_k, found.b_by_k
-    choice = choose_matmul(min(found.z * m, reach), n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, rows=able)
-    return {**choice.knobs, **({"XM": 0} if found.z > 1 else {})}  # an XCD has all tiles of a matrix
-
-
-def _covered(row: Mapping[str, Any], m: int) -> int:
-    """Rows of all tiles over a matrix of m rows."""
-    tile = int(row["knobs"]["BM"])
-    return -(-m // tile) * tile
-
-
-def _fits(knobs: Mapping[str, Any], found: Factors) -> bool:
-    """Whether registers hold the addresses of a tile: single elements need one each."""
-    along = [found.n, found.m if found.a_by_k else found.k, found.n if found.b_by_k else found.k]
-    return math.gcd(8, *along) >= 4 or int(knobs["BM"]) * int(knobs["BN"]) <= NARROW_TILE
 
 
 def matvec(planner: Planning, group: Group, node: Node, found: Factors) -> View:

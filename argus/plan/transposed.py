@@ -76,6 +76,9 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
                     apart=stride[2] > 1,
                     planes=len(meets[0]),
                 ),
+                planner.choices,
+                node.shape[0] * g,
+                steps_of_chain,
             )
             phases: dict[str, KnobValue] = {**named(phase, "F")}
             each = {**tile, **knobs, **steps_of_chain, **(phases if deep else without_depth(phases))}

@@ -40,7 +40,8 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
         plane = ((1,) * (2 - rank) + space, (0,) * (2 - rank) + tuple(at["padding"]))
         x = padded(planner, x, outer, *plane, node, fill)
         axes = [LINE] * (2 - rank) + _axes(space, results, at)
-        if far_apart(axes, node) and 2 * plane[1][1] <= space[-1]:  # else most of the columns would be padding
+        mostly_padding = 2 * plane[1][1] > space[-1]  # then columns would be
+        if not mostly_padding and one_after_the_other(planner, outer, axes, node):
             down, across = axes
             x = along(planner, x, outer, down, across[0], node, None, (outer, down[1], across[0]))
             outer, axes = outer * down[1], [LINE, across]
@@ -55,6 +56,17 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
 
 Axis = tuple[int, int, int, int, int]
 LINE: Axis = (1, 1, 1, 1, 1)
+
+
+def one_after_the_other(planner: Planning, outer: int, axes: Sequence[Axis], node: Node) -> bool:
+    """Whether a launch takes windows along columns, and another one along rows."""
+    (height, _, high, stride_h, dilation_h), (width, _, wide, stride_w, dilation_w) = axes
+    shape: dict[str, KnobValue] = {"kind": node.attributes["kind"], "dtype": node.dtype, "planes": outer}
+    shape |= {"height": height, "high": high, "stride_h": stride_h, "dilation_h": dilation_h}
+    shape |= {"width": width, "wide": wide, "stride_w": stride_w, "dilation_w": dilation_w}
+    default = {"passes": 2 if far_apart(axes, node) else 1}
+    able = [{"passes": 1}, {"passes": 2}] if min(high, wide) > 1 else [default]
+    return planner.choices.take("pool-passes", shape, default, lambda: able)["passes"] == 2
 
 
 def far_apart(axes: Sequence[Axis], node: Node) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 import argus
 from argus.agent.journal import Journal, JournalError
+from argus.agent.tuning.tuner import TuningSettings
 from argus.bench import gemm, kept, memory
 from argus.check import Report
 from argus.check.executed.outcome import Executed
@@ -26,6 +27,7 @@ from argus.gfx942 import chip
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.pipeline import report_of
+from argus.plan import choices as decisions
 from argus.tasks.task import builtin_tasks, load_task
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +71,8 @@ def test_words_of_other_rooms_are_theirs() -> None:
     assert choices.PERTURBED_CLOCKS == sensitivity.CLOCKS
     assert choices.CLOCK_MAX_MHZ == chip.CLOCK_MAX_MHZ
     assert Path(choices.KEPT_TIMES) == kept.DIRECTORY
+    assert tuple(decisions.DECISIONS) == choices.DECISIONS
+    assert TuningSettings().budget == choices.TUNED
     assert Path(choices.KERNELBENCH) == bench_kernelbench.RECORDS
 
 

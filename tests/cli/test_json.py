@@ -89,6 +89,7 @@ COMMANDS: dict[str, list[str]] = {
     "argus.docs": ["docs", "swizzle"],
     "argus.doctor": ["doctor"],
     "argus.bench": ["bench", "add", "--shape", "M=256,N=256"],
+    "argus.tune": ["tune", "--product", "64x64x512", "--decision", "split-k", "--budget", "1"],
 }
 """Schema -> a command that answers with it."""
 WITH_TORCH = ("argus.plan", "argus.bench.kernelbench")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from argus.plan import products
+from argus.plan import product_tiles
 from argus.plan.evaluate import values
 from argus.plan.graph import Graph
 from argus.plan.meaning import meaning
@@ -86,7 +86,7 @@ def test_one_matrix_for_a_batch() -> None:
 
 @pytest.mark.parametrize(("a_by_k", "b_by_k"), [(False, True), (True, False)])
 def test_odd_sizes_are_copied_to_longer_rows(a_by_k: bool, b_by_k: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "OFTEN", 1)
+    monkeypatch.setattr(product_tiles, "OFTEN", 1)
     made = Builder()
     y = made.matmul(operand(made, a_by_k, 67, 71), operand(made, not b_by_k, 71, 69))
     graph = typed(made.graph(made.add("relu", made.add("add", y, made.input(69)))))
@@ -94,7 +94,7 @@ def test_odd_sizes_are_copied_to_longer_rows(a_by_k: bool, b_by_k: bool, monkeyp
 
 
 def test_odd_sizes_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "OFTEN", 1)
+    monkeypatch.setattr(product_tiles, "OFTEN", 1)
     made = Builder()
     y = made.matmul(made.input(3, 35, 41), made.input(3, 41, 37))
     assert right(typed(made.graph(made.add("add", y, made.input(3, 35, 37))))) == ["pad", "pad", "matmul_chain"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from argus.plan import products, rows
+from argus.plan import product_tiles, rows
 from argus.plan.graph import Graph
 from argus.plan.planner import planned
 from tests.plan.graphs import Builder
@@ -143,7 +143,7 @@ def test_gates_are_one_step() -> None:
 
 
 def test_a_product_with_few_elements_and_a_long_k_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "LONG_K", 256)
+    monkeypatch.setattr(product_tiles, "LONG_K", 256)
     made = Builder()
     a, b = made.input(8, 512, dtype="bf16"), made.input(512, 24, dtype="bf16")
     graph = made.graph(made.add("matmul", a, b, shape=(8, 24), dtype="bf16"))
@@ -157,4 +157,4 @@ def test_tiles_of_narrow_accesses_fit_registers() -> None:
     a, b = made.input(8205, 2950, dtype="bf16"), made.input(2950, 5922, dtype="bf16")
     (launch,) = planned(made.graph(made.add("matmul", a, b, shape=(8205, 5922), dtype="bf16"))).launches
     assert launch.knobs["WIDTH"] == 4
-    assert int(launch.knobs["BM"]) * int(launch.knobs["BN"]) <= products.NARROW_TILE
+    assert int(launch.knobs["BM"]) * int(launch.knobs["BN"]) <= product_tiles.NARROW_TILE

@@ -18,7 +18,7 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         importlib.import_module("argus.torch")
 
 
-@pytest.mark.parametrize("verb", ["plan", "bench"])
+@pytest.mark.parametrize("verb", ["plan", "bench", "tune"])
 def test_help_needs_no_torch(verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SystemExit) as ended:

@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
 
 from argus.bench.kernelbench.full_size import at_full_size
+from argus.bench.kernelbench.lacking_types import InF32WhereLacking
 from argus.bench.kernelbench.plan_digest import joined, module_digest, plan_digest
 from argus.bench.kernelbench.reduced import ENOUGH, VARIANTS, Sizes, structured
 from argus.bench.kernelbench.task_files import TaskFile, Timing
@@ -258,23 +257,6 @@ def eager(made: MadeModule) -> list[npt.NDArray[Any]]:
     bf16) is made in f32, and its result rounded."""
     with InF32WhereLacking():
         return seeded(made.module, made.inputs)
-
-
-class InF32WhereLacking(TorchDispatchMode):
-    """Operations without a kernel for their type run in f32."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        try:
-            return func(*args, **kwargs)
-        except NotImplementedError:
-            narrow = {x.dtype for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)} - {torch.float32}
-            if len(narrow) != 1:
-                raise
-            [kind] = narrow
-            wide = tree_map_only(torch.Tensor, lambda x: x.float() if x.dtype == kind else x, (args, kwargs))
-            made = func(*wide[0], **wide[1])
-            return tree_map_only(torch.Tensor, lambda x: x.to(kind) if x.dtype == torch.float32 else x, made)
 
 
 def seeded(run: Callable[..., Any], inputs: Sequence[Any]) -> list[npt.NDArray[Any]]:

@@ -37,7 +37,7 @@ from argus.cli.answers.launches import (
     TimeAnswer,
     ValidateAnswer,
 )
-from argus.cli.answers.plans import KernelBenchAnswer, PlanAnswer
+from argus.cli.answers.plans import KernelBenchAnswer, PlanAnswer, TuneAnswer
 from argus.cli.answers.proofs import (
     CheckAnswer,
     CompileAnswer,
@@ -56,7 +56,7 @@ ANSWERS: tuple[type[Answer], ...] = (
     CorpusAnswer, DiffAnswer, DocsAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer,
     ExplainTimeAnswer, FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KernelBenchAnswer, KnowledgeAnswer,
     LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, PlanAnswer, RegistersAnswer, ReportAnswer, RunAnswer,
-    ShowAnswer, TimeAnswer, ToolsAnswer, ValidateAnswer, VerifyAnswer,
+    ShowAnswer, TimeAnswer, ToolsAnswer, TuneAnswer, ValidateAnswer, VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -93,6 +93,7 @@ __all__ = [
     "ShowAnswer",
     "TimeAnswer",
     "ToolsAnswer",
+    "TuneAnswer",
     "ValidateAnswer",
     "VerifyAnswer",
     "emit",

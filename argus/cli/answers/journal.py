@@ -147,6 +147,7 @@ class TechniquePart(AnswerPart, kw_only=True):
     sources: list[str]
     version: int
     prose: str
+    decisions: list[str]
     evidence: EvidencePart | UnsetType = UNSET
     code: str | UnsetType | None = UNSET
 

@@ -1,8 +1,8 @@
-"""Answers of `argus plan` and `argus bench kernelbench`."""
+"""Answers of `argus plan`, `argus tune` and `argus bench kernelbench`."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -109,3 +109,36 @@ class KernelBenchAnswer(Answer, kw_only=True):
     schema: Literal["argus.bench.kernelbench"] = "argus.bench.kernelbench"
     label: str
     records: list[KernelBenchPart]
+
+
+class TunedPart(AnswerPart, kw_only=True):
+    """A decision point for a shape class, with every alternative tried (`take`, `us`, `low`, `high`, or `why` it has no
+    time); `row`: what the dispatch table gets, null where nothing is surely faster (`why`)."""
+
+    task: str
+    decision: str
+    shape: dict[str, int | bool | str]
+    default: dict[str, int | bool | str]
+    taken: dict[str, int | bool | str]
+    taken_us: float
+    tried: list[dict[str, Any]]
+    why: str
+    row: dict[str, Any] | None
+
+
+class TuningRefusalPart(AnswerPart, kw_only=True):
+    """A task without a plan."""
+
+    task: str
+    code: str
+    reason: str
+
+
+class TuneAnswer(Answer, kw_only=True):
+    """`argus tune`: times are simulated."""
+
+    schema: Literal["argus.tune"] = "argus.tune"
+    label: str
+    points: list[TunedPart]
+    refused: list[TuningRefusalPart]
+    written: bool

@@ -38,3 +38,10 @@ KERNELBENCH = "out/kernelbench.jsonl"
 """`argus.cli.bench_kernelbench.RECORDS`"""
 KEPT_TIMES = "out/bench"
 """`argus.bench.kept.DIRECTORY`"""
+DECISIONS = (
+    "product-tile", "split-k", "aligned-copies", "conv-tile", "window-rows", "fuse-chain", "fuse-reduction",
+    "map-pieces", "launch-parts", "pool-passes",
+)  # fmt: skip
+"""`argus.plan.choices.DECISIONS`"""
+TUNED = 16
+"""`argus.agent.tuning.tuner.TuningSettings.budget`"""

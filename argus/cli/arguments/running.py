@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, KERNELBENCH, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
+from argus.cli.arguments.choices import (
+    DECISIONS,
+    DEVICES,
+    KEPT_TIMES,
+    KERNELBENCH,
+    LAYERS,
+    MEMORY_BOUND,
+    PERTURBED_CLOCKS,
+    TRITON,
+    TUNED,
+)
 from argus.cli.arguments.shared import (
     add_cluster,
     add_journal,
@@ -48,6 +58,13 @@ argus plan model.py --run-python --class Net --json
 
 Needs the extra `torch` (pip install 'argus-kernels[torch]').
 """
+TUNE = """\
+argus tune --product 1024x8192x8192 --decision product-tile        tiles of one product; `a`, `b` behind: stored by k
+argus tune model.py --run-python --dtype bf16 --budget 24          every decision point of a module's plan
+argus tune --kernelbench DIR --level 1 --task 7,9 --run-python --write      rows go to argus/kernels/choices.json
+
+Times are simulated. Modules need the extra `torch` (pip install 'argus-kernels[torch]').
+"""
 COMPARE = """\
 argus compare "gemm.py --shape M=4096,N=4096,K=4096" \\
               "triton.hsaco --kernel matmul --grid 1024 --block 512 --arg bf16[4096,4096]:normal …"
@@ -70,6 +87,7 @@ def register(verbs: Any) -> None:
     _register_clock(verbs)
     _register_bench(verbs)
     _register_plan(verbs)
+    _register_tune(verbs)
     text = "what this machine can do: packages, HIP runtime, GPUs, caches; on a gfx942 a self-test"
     doctor = add_verb(verbs, "doctor", "argus.cli.doctor:handle", text)
     doctor.add_argument("--no-run", action="store_true", help="no self-test on the GPU")
@@ -112,6 +130,24 @@ def _register_plan(verbs: Any) -> None:
     parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32", help="element type of module and inputs")
     parser.add_argument(
         "--run-python", action="store_true", help="execute MODULE.py, in a process of its own; without it, nothing runs"
+    )
+    add_json(parser)
+
+
+def _register_tune(verbs: Any) -> None:
+    text = "tune the plan of a module: alternatives at the planner's decision points, tried on the clock (simulated)"
+    parser = add_verb(verbs, "tune", "argus.cli.tune:handle", text, TUNE)
+    parser.add_argument("file", nargs="?", metavar="MODULE.py", help="a class Model, get_init_inputs(), get_inputs()")
+    parser.add_argument("--product", action="append", default=[], metavar="MxNxK", help="a product instead of a module")
+    parser.add_argument("--kernelbench", type=Path, metavar="DIR", help="tasks of KernelBench instead of a module")
+    parser.add_argument("--level", type=int, choices=(1, 2), help="kernelbench: one level")
+    parser.add_argument("--task", metavar="N", help="kernelbench: one task, or several: 1,3,40-49")
+    parser.add_argument("--dtype", choices=("f32", "bf16"), default="bf16", help="element type of module and inputs")
+    parser.add_argument("--decision", action="append", default=[], choices=DECISIONS, help="one decision; repeatable")
+    parser.add_argument("--budget", type=int, default=TUNED, help=f"alternatives timed for each (default {TUNED})")
+    parser.add_argument("--write", action="store_true", help="put the rows into the dispatch table")
+    parser.add_argument(
+        "--run-python", action="store_true", help="execute the modules, in a process of their own; without it, none"
     )
     add_json(parser)
 

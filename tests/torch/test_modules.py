@@ -168,6 +168,43 @@ def test_torch_compile_of_a_transformer_block() -> None:
         compiled(x)
 
 
+class Residual(nn.Module):
+    """Two convolutions with batch norm beside a shortcut."""
+
+    def __init__(self, given: int, made: int, stride: int) -> None:
+        super().__init__()
+        self.first, self.norm1 = nn.Conv2d(given, made, 3, stride, 1, bias=False), nn.BatchNorm2d(made)
+        self.second, self.norm2 = nn.Conv2d(made, made, 3, 1, 1, bias=False), nn.BatchNorm2d(made)
+        self.shortcut = nn.Sequential(nn.Conv2d(given, made, 1, stride, bias=False), nn.BatchNorm2d(made))
+
+    def forward(self, x: Any) -> Any:
+        y = torch.relu(self.norm1(self.first(x)))
+        return torch.relu(self.norm2(self.second(y)) + self.shortcut(x))
+
+
+def small_resnet() -> nn.Module:
+    stem = nn.Sequential(nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+    return nn.Sequential(
+        stem, Residual(8, 8, 1), Residual(8, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10)
+    )
+
+
+def perceptron() -> nn.Module:
+    return nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 48), nn.GELU(), nn.Linear(48, 7), nn.LogSoftmax(1))
+
+
+@pytest.mark.parametrize(
+    ("made_module", "shape"), [(perceptron, (13, 20)), (small_resnet, (2, 3, 33, 33))], ids=["perceptron", "resnet"]
+)
+def test_torch_compile_of_whole_networks(made_module: Any, shape: tuple[int, ...]) -> None:
+    """One graph, no break, no operator left to torch; batch norm has stored statistics."""
+    torch.manual_seed(6)
+    module, x = made_module().eval(), torch.randn(shape)
+    compiled = torch.compile(module, backend="argus", fullgraph=True, dynamic=False)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), module(x), rtol=1e-4, atol=1e-4)
+
+
 class Sorted(nn.Module):
     def forward(self, x: Any) -> Any:
         return torch.sort(x * 2, dim=1)[0]

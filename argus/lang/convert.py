@@ -23,8 +23,8 @@ def convert(
     if boolean in (dtype, tile.dtype):
         raise ctx.error("AG409", left=tile.dtype, right=dtype)
     if not roundable(tile.dtype, dtype, rounding):
-        does = f"rounds toward zero to {', '.join(sorted(TOWARD_ZERO))} and integers only"
-        raise ctx.error("AG112", function="to", problem=f"{tile.dtype} to {dtype} {does}")
+        problem = f'"rtz" from {tile.dtype} to {dtype}: it is for {", ".join(sorted(TOWARD_ZERO))} and integers'
+        raise ctx.error("AG112", function="to", problem=problem)
     made = {v: ctx.b.convert(v, dtype, rounding, saturate, finite) for v in dict.fromkeys(tile.pieces)}
     return Tile(dtype, tile.dist, tuple(made[v] for v in tile.pieces))
 

@@ -14,7 +14,7 @@ from random import Random
 
 from argus.lang.errors import ProgramError
 from bench.verdict_fuzz import corpus
-from bench.verdict_fuzz.families import control, flat, numbers, rows, scans, staged
+from bench.verdict_fuzz.families import control, conversions, flat, numbers, rows, scans, staged
 from bench.verdict_fuzz.judge import program_of_text
 from bench.verdict_fuzz.mutators import mutants
 from bench.verdict_fuzz.program import Generated
@@ -29,7 +29,7 @@ FAMILIES: dict[str, Callable[[Random], Generated]] = {
         scans.scan, scans.steps,
         staged.tile, staged.transpose, staged.ring, staged.direct,
         control.branch, control.stencil, control.gather, control.atomic,
-        numbers.integers, numbers.indices, numbers.product,
+        numbers.integers, numbers.indices, numbers.product, conversions.conversions,
         corpus.library, corpus.naive,
     )
 }  # fmt: skip

@@ -82,8 +82,9 @@ class _Numbers:
         self._finite[key] = whole & np.bool_(fn not in POLES)
         holds = _near if fn in EXPONENTIALS else _nonzero
         self._not_zero[key] = whole & _everywhere(floats, fn is not None, holds)
-        if isinstance(event.op, ops.Convert) and event.op.result.dtype.kind == "float" and not event.op.saturate:
-            largest = float(ml_dtypes.finfo(numpy_dtype(event.op.result.dtype)).max)
+        into = event.op.results[0].dtype
+        if event.op.converts_unbounded and into.kind == "float":
+            largest = float(ml_dtypes.finfo(numpy_dtype(into)).max)
             given = [r.data[event.active].astype(np.float64) for r in event.operands]
             self.beyond |= any(bool((np.isfinite(x) & (np.abs(x) > largest)).any()) for x in given)
         argument = floats[-1:] if fn in DIVISIONS else floats[:1] if fn in POLES or fn == "sqrt" else []

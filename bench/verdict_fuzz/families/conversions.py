@@ -5,6 +5,7 @@
 
 The numbers are drawn around the ends of the target; without `saturate` within them, as the premises of proofs say.
 Of i64 to floats they have 31 bits: beyond them the object rounds by integer arithmetic, which exact algebra computes.
+To integers they have 61, which a specification can compare.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def conversions(dice: Random) -> Generated:
         premise = (x >= theirs.low) & (x <= theirs.high) | saturate | (not made.real)
         return {"z": Real(value, np.where(premise & ~np.bool_(whole), error, np.inf))}
 
-    most = min(ours.high, 2.0**31) if given == I64 and made.real else ours.high
+    most = min(ours.high, 2.0**31 if made.real else 2.0**61) if given == I64 else ours.high
     most = min(most, theirs.high) if made.real and not saturate else most
     drawn = _drawn(given, Numbers(max(ours.low, -most), most, ours.digits), theirs)
     sizes = tuple({"N": -(-n // each) * each} for n in around(span))

@@ -46,10 +46,14 @@ class FuzzSource:
 
 
 def source(seed: int, n: int, first: bool = False) -> FuzzSource:
-    """`first`: of the families of the first full run alone, so that numbers found then mean the same source."""
+    """`first`: of the families of the first full run alone, so that numbers found then mean the same source. A family
+    that came later may stand instead of a share of another, so that the numbers of all others stay."""
     dice = Random(f"{seed}:{n}")
     names = sorted(f for f in WEIGHTS["families"] if not (first and f in WEIGHTS["later"]))
     name = dice.choices(names, [WEIGHTS["families"][f] for f in names])[0]
+    other, share = WEIGHTS["instead"].get(name, (name, 0.0))
+    if not first and Random(f"{seed}:{n}:instead").random() < share:
+        name = other
     program = FAMILIES[name](dice)
     if name not in GIVEN and dice.random() < WEIGHTS["right"]:
         return FuzzSource(program, program.source)

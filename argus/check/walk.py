@@ -307,8 +307,7 @@ class KernelWalk:
             case ops.Map():
                 self.values[op.result] = self.narrowed.of_map(op, self.map(op), self.tables)
             case ops.Convert():
-                types = op.value.dtype, op.result.dtype
-                found = self.values[op.value].each(lambda c: conversions.converted(c, *types, op.saturate, self.tables))
+                found = self.values[op.value].each(lambda c: conversions.converted(c, op, self.tables))
                 self.values[op.result] = self.narrowed.of_conversion(op, found, self.tables)
             case ops.Bitcast():
                 types = op.value.dtype, op.result.dtype

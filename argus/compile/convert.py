@@ -9,12 +9,22 @@ f32 to bf16 has no instruction on gfx942. Round to nearest even in integers, per
 
 2.5 instructions an element when finite, 4.5 otherwise. LLVM's own `fptrunc` takes 5.5.
 8-bit floats are FNUZ and use the hardware's packed conversions: out-of-range values become NaN, unless `saturate`.
+
+Types of two bytes and less are made from f32. What f32 does not hold (f64, integers of more than two bytes) is rounded
+to odd on the way, from f64, so that it is rounded once: the neighbour whose last digit is 1 stands for all numbers
+between two of f32, and is no tie of a type with 22 digits or less.
+
+    near    = f32(x)                       v_cvt_f32_f64        nearest; back = f64(near)
+    bits    = near - (|back| > |x|)        v_sub                toward zero
+    bits    = bits | (back != x)           v_or                 odd
 """
 
 from __future__ import annotations
 
+import struct
+
 from argus.compile.context import EmitContext, element_type, vector
-from argus.ir.float_formats import SATURATED
+from argus.ir.conversions import cut_at
 from argus.ir.ops import Convert
 from argus.ir.types import Value
 
@@ -69,32 +79,40 @@ def _widen_bytes(c: EmitContext, value: Value) -> str:
 
 
 def from_f32(
-    c: EmitContext, text: str, result: Value, rounding: str = "rne", saturate: bool = False, finite: bool = False
+    c: EmitContext, text: str, result: Value, rounding: str = "rne", limit: float | None = None, finite: bool = False
 ) -> str:
-    """`vector("float", count)` to the held form of a float value."""
+    """`vector("float", count)` to the held form of a float value, cut off at `limit` and its negative."""
     dtype, count = result.dtype, result.count
     parts = c.elements(text, "float", count)
-    if saturate and dtype.name in SATURATED:
-        parts = [_clamped(c, part, SATURATED[dtype.name], finite) for part in parts]
+    if limit is not None:
+        parts = [_clamped(c, part, limit, finite) for part in parts]
     if dtype.name == "bf16":
         return _to_bf16(c, parts, result, rounding, finite)
     if dtype.name in ("fp8", "bf8"):
         return _to_bytes(c, parts, result)
     if dtype.name == "f16" and rounding == "rtz":
         return _to_f16_toward_zero(c, parts, result)
+    text = c.build(parts, "float")
+    if dtype.name == "f32":
+        return text
     op = "fptrunc" if dtype.bits < 32 else "fpext"
     kind = vector(element_type(dtype), count)
-    text = c.build(parts, "float")
     return c.packed(c.function.let(f"{op} {vector('float', count)} {text} to {kind}"), result)
 
 
 def _clamped(c: EmitContext, part: str, largest: float, finite: bool) -> str:
-    low, high = f"float {-largest:e}", f"float {largest:e}"
+    low, high = _f32(-largest), _f32(largest)
     clamped = c.function.call("float", "llvm.amdgcn.fmed3.f32", f"float {part}", low, high)
     if finite:
         return clamped
     nan = c.function.let(f"fcmp uno float {part}, {part}")
     return c.function.let(f"select i1 {nan}, float {part}, float {clamped}")
+
+
+def _f32(number: float) -> str:
+    """A number of f32 as LLVM IR writes it: short where that is the number, else the bits of the f64."""
+    short = f"{number:e}"
+    return f"float {short}" if float(short) == number else f"float 0x{struct.pack('>d', number).hex().upper()}"
 
 
 def _to_bf16(c: EmitContext, parts: list[str], result: Value, rounding: str, finite: bool) -> str:
@@ -160,12 +178,34 @@ def _to_f16_toward_zero(c: EmitContext, parts: list[str], result: Value) -> str:
 
 def _float_to_float(c: EmitContext, op: Convert) -> str:
     source, result = op.value, op.result
-    if result.dtype.name == "f32":
-        return to_f32(c, source)
-    if source.dtype.bits == 64 and result.dtype.name == "f16":
-        kind = vector("half", result.count)
-        return c.packed(c.function.let(f"fptrunc {vector('double', source.count)} {c.get(source)} to {kind}"), result)
-    return from_f32(c, to_f32(c, source), result, op.rounding, op.saturate, op.finite)
+    text = _from_f64(c, c.get(source), op) if source.dtype.bits == 64 else to_f32(c, source)
+    return from_f32(c, text, result, op.rounding, _limit(op), op.finite)
+
+
+def _limit(op: Convert) -> float | None:
+    return cut_at(op.value.dtype, op.result.dtype) if op.saturate else None
+
+
+def _from_f64(c: EmitContext, text: str, op: Convert) -> str:
+    """f64 to f32: odd on the way to a narrower type, else as the conversion rounds."""
+    count, odd = op.result.count, op.result.dtype.bits < 32
+    wide, narrow, words = vector("double", count), vector("float", count), vector("i32", count)
+    flags, suffix = vector("i1", count), "f64" if count == 1 else f"v{count}f64"
+    near = c.function.let(f"fptrunc {wide} {text} to {narrow}")
+    if op.rounding == "rne" and not odd:
+        return near
+    back = c.function.let(f"fpext {narrow} {near} to {wide}")
+    sizes = [c.function.call(wide, f"llvm.fabs.{suffix}", f"{wide} {x}") for x in (back, text)]
+    grew = c.function.let(f"fcmp ogt {wide} {sizes[0]}, {sizes[1]}")
+    bits = c.function.let(f"sub {words} {c.cast(near, narrow, words)}, {_as_number(c, grew, flags, words)}")
+    if odd:
+        differs = c.function.let(f"fcmp one {wide} {back}, {text}")
+        bits = c.function.let(f"or {words} {bits}, {_as_number(c, differs, flags, words)}")
+    return c.cast(bits, words, narrow)
+
+
+def _as_number(c: EmitContext, flag: str, flags: str, words: str) -> str:
+    return c.function.let(f"zext {flags} {flag} to {words}")
 
 
 def _float_to_int(c: EmitContext, op: Convert) -> str:
@@ -208,13 +248,35 @@ def splat(value: int, bits: int, count: int) -> str:
 
 def _int_to_float(c: EmitContext, op: Convert) -> str:
     source, result, count = op.value, op.result, op.result.count
-    wide = "double" if result.dtype.bits == 64 else "float"
+    bits, target = source.dtype.bits, result.dtype
+    through = bits > 16 and target.bits < 64 and (target.bits < 32 or op.rounding == "rtz")
+    wide = "double" if target.bits == 64 or through else "float"
     cast = "sitofp" if source.dtype.kind == "int" else "uitofp"
     kind = vector(element_type(source.dtype), count)
-    text = c.function.let(f"{cast} {kind} {_kept_apart(c, kind, c.typed(source))} to {vector(wide, count)}")
-    if wide == "double" or result.dtype.name == "f32":
+    text = _kept_apart(c, kind, c.typed(source))
+    if through and bits == 64:
+        text = _odd_53(c, text, count)
+    text = c.function.let(f"{cast} {kind} {text} to {vector(wide, count)}")
+    if target.bits == 64:
         return text
-    return from_f32(c, text, result, op.rounding, op.saturate, finite=True)
+    if through:
+        text = _from_f64(c, text, op)
+    return from_f32(c, text, result, op.rounding, _limit(op), finite=True)
+
+
+def _odd_53(c: EmitContext, text: str, count: int) -> str:
+    """i64 that f64 holds: beyond 2^53 the last 11 bits become one, which is set if any of them was."""
+    kind, flags = vector("i64", count), vector("i1", count)
+
+    def number(value: int) -> str:
+        return splat(value, 64, count)
+
+    low = c.function.let(f"and {kind} {text}, {number(2047)}")
+    some = c.function.let(f"and {kind} {c.function.let(f'add {kind} {low}, {number(2047)}')}, {number(2048)}")
+    odd = c.function.let(f"or {kind} {c.function.let(f'and {kind} {text}, {number(-2048)}')}, {some}")
+    shifted = c.function.let(f"add {kind} {text}, {number(1 << 53)}")
+    large = c.function.let(f"icmp ugt {kind} {shifted}, {number(1 << 54)}")
+    return c.function.let(f"select {flags} {large}, {kind} {odd}, {kind} {text}")
 
 
 def _int_to_int(c: EmitContext, op: Convert) -> str:

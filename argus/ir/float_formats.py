@@ -37,8 +37,6 @@ FORMATS = {
 """`xf32` is no type of a tensor: it is what the matrix instructions of that name read of an f32."""
 FINITE = frozenset({"fp8", "bf8"})
 """Types without an infinity (E4M3 and E5M2 FNUZ): what is beyond them is NaN."""
-SATURATED = {name: FORMATS[name].largest for name in ("fp8", "bf8", "f16")}
-"""Where conversions with `saturate` cut floats off."""
 
 
 def nearest(c: float, dtype: DType) -> float:

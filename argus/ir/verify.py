@@ -20,6 +20,7 @@ from typing import assert_never
 from argus.gfx942.calls import accepts, bind
 from argus.gfx942.mfma import ALIASES
 from argus.ir import ops
+from argus.ir.conversions import roundable
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
 from argus.ir.maps import MAPS
 from argus.ir.ops import Access, Op, Shared
@@ -157,6 +158,8 @@ class _Verifier:
                 self._map(op)
             case ops.Convert():
                 self._count(op, op.result, op.value.count)
+                if not roundable(op.value.dtype, op.result.dtype, op.rounding):
+                    raise IrError(f"no conversion of {op.value.dtype} to {op.result.dtype} rounds {op.rounding}", op)
             case ops.Bitcast():
                 if op.result.count * op.result.dtype.bits != op.value.count * op.value.dtype.bits:
                     raise IrError(f"a bitcast keeps the bits: {op.value.type} to {op.result.type}", op)

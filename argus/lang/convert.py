@@ -1,17 +1,16 @@
 """Change of element type: `tile.to(bf16)`, `tile.to(i8, saturate=True)`, `tile.bitcast(i32)`.
 
 Rounding is to nearest even and keeps NaN a NaN unless the author states otherwise (`rounding="rtz"`, `finite=True`).
-Where gfx942 has no direct instruction the conversion goes through f32, which is exact for every type it passes.
+`argus.ir.conversions` says what every pair of types means; what the compiler does not do is refused here.
 """
 
 from __future__ import annotations
 
+from argus.ir.conversions import ROUNDINGS, TOWARD_ZERO, roundable
 from argus.ir.types import DType, boolean
 from argus.lang import tiles
 from argus.lang.context import ReadContext
 from argus.lang.values import Tile
-
-ROUNDINGS = ("rne", "rtz")
 
 
 def convert(
@@ -23,6 +22,9 @@ def convert(
         return tile
     if boolean in (dtype, tile.dtype):
         raise ctx.error("AG409", left=tile.dtype, right=dtype)
+    if not roundable(tile.dtype, dtype, rounding):
+        problem = f'"rtz" from {tile.dtype} to {dtype}: it is for {", ".join(sorted(TOWARD_ZERO))} and integers'
+        raise ctx.error("AG112", function="to", problem=problem)
     made = {v: ctx.b.convert(v, dtype, rounding, saturate, finite) for v in dict.fromkeys(tile.pieces)}
     return Tile(dtype, tile.dist, tuple(made[v] for v in tile.pieces))
 

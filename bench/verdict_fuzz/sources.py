@@ -14,7 +14,7 @@ from random import Random
 
 from argus.lang.errors import ProgramError
 from bench.verdict_fuzz import corpus
-from bench.verdict_fuzz.families import control, flat, numbers, rows, scans, staged
+from bench.verdict_fuzz.families import control, conversions, flat, numbers, rows, scans, staged
 from bench.verdict_fuzz.judge import program_of_text
 from bench.verdict_fuzz.mutators import mutants
 from bench.verdict_fuzz.program import Generated
@@ -29,7 +29,7 @@ FAMILIES: dict[str, Callable[[Random], Generated]] = {
         scans.scan, scans.steps,
         staged.tile, staged.transpose, staged.ring, staged.direct,
         control.branch, control.stencil, control.gather, control.atomic,
-        numbers.integers, numbers.indices, numbers.product,
+        numbers.integers, numbers.indices, numbers.product, conversions.conversions,
         corpus.library, corpus.naive,
     )
 }  # fmt: skip
@@ -46,10 +46,14 @@ class FuzzSource:
 
 
 def source(seed: int, n: int, first: bool = False) -> FuzzSource:
-    """`first`: of the families of the first full run alone, so that numbers found then mean the same source."""
+    """`first`: of the families of the first full run alone, so that numbers found then mean the same source. A family
+    that came later may stand instead of a share of another, so that the numbers of all others stay."""
     dice = Random(f"{seed}:{n}")
     names = sorted(f for f in WEIGHTS["families"] if not (first and f in WEIGHTS["later"]))
     name = dice.choices(names, [WEIGHTS["families"][f] for f in names])[0]
+    other, share = WEIGHTS["instead"].get(name, (name, 0.0))
+    if not first and Random(f"{seed}:{n}:instead").random() < share:
+        name = other
     program = FAMILIES[name](dice)
     if name not in GIVEN and dice.random() < WEIGHTS["right"]:
         return FuzzSource(program, program.source)

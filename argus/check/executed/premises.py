@@ -4,12 +4,12 @@ small for it is divided by, compared, rounded to a whole number, scaled up again
     outside(kernel, launch)                          a premise does not hold at the launch
     outside_with(kernel, sizes, inputs, scalars)     the same with any inputs
 
-Beyond its type: a sum, a product or a conversion made an infinity of finite numbers, or a conversion the largest number
-of one beyond it. An infinity at a pole (1/0, log2(0)) is no overflow: a padded element that meets one is a mistake of
-the kernel, and the proof should have seen it. Too small: a product, an exponential or a conversion has vanished, that
-is became subnormal or 0 though no factor is 0; and somewhere a number as small is used in one of these ways. The two
-are not followed from one to the other. What a conversion lost counts for divisors, roots and logarithms alone: numbers
-are stored in narrow types in many kernels that compare others.
+Beyond its type: a sum, a product or a conversion made an infinity of finite numbers, or a conversion that does not
+saturate was given one beyond its type, a float or a whole number. An infinity at a pole (1/0, log2(0)) is no overflow:
+a padded element that meets one is a mistake of the kernel, and the proof should have seen it. Too small: a product, an
+exponential or a conversion has vanished, that is became subnormal or 0 though no factor is 0; and somewhere a number as
+small is used in one of these ways. The two are not followed from one to the other. What a conversion lost counts for
+divisors, roots and logarithms alone: numbers are stored in narrow types in many kernels that compare others.
 
 Asked only of a launch that disagrees. Functions of elements are looked at element by element: a masked -inf does not
 hide the overflow of its neighbor.
@@ -83,9 +83,10 @@ class _Numbers:
         holds = _near if fn in EXPONENTIALS else _nonzero
         self._not_zero[key] = whole & _everywhere(floats, fn is not None, holds)
         into = event.op.results[0].dtype
-        if event.op.declared.word == "convert" and into.kind == "float":
+        if event.op.converts_unbounded and into.kind == "float":
             largest = float(ml_dtypes.finfo(numpy_dtype(into)).max)
-            self.beyond |= any(bool((np.isfinite(x) & (np.abs(x) > largest)).any()) for x in floats)
+            given = [r.data[event.active].astype(np.float64) for r in event.operands]
+            self.beyond |= any(bool((np.isfinite(x) & (np.abs(x) > largest)).any()) for x in given)
         argument = floats[-1:] if fn in DIVISIONS else floats[:1] if fn in POLES or fn == "sqrt" else []
         least = max((_least_of(v.dtype) for v in event.op.operands), default=0.0) if fn is not None else 0.0
         self.divides |= any(bool((np.abs(x) < least).any()) for x in argument)

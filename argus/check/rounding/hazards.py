@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal
 from argus.check.rounding.narrowing import narrowed, reads_as_xf32
 from argus.check.rounding.rounded_value import Abstract, RoundedValue
 from argus.ir import ops
+from argus.ir.conversions import exact, within
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
 from argus.ir.maps import JUMPS
@@ -119,11 +120,13 @@ class Hazards:
             if x.inputs and source.bits > row.digits + (source.kind == "int"):
                 self.note("integer", op, f"{source} has more digits than {dtype}: large numbers are rounded")
             return
-        if source.kind != "float" or row.digits >= FORMATS[source.name].digits:
+        if source.kind != "float" or exact(source, dtype):
             return
-        if x.computed and op.result in self._narrowed:
+        if x.computed and op.result in self._narrowed and row.digits < FORMATS[source.name].digits:
             self.note("narrowing", op, f"a computed number is rounded to {dtype} and computed with again")
-        if dtype.name in EIGHT:
+        if within(source, dtype):
+            pass
+        elif dtype.name in EIGHT:
             if not x.normalised and not (x.size is not None and (x.size.number or row.largest + 1) <= row.largest):
                 self.note("saturation", op, f"{dtype} ends at {row.largest:g}: nothing scales the numbers to that")
         elif dtype.name in EARLY and (x.summed or x.products > 1) and not x.normalised and not x.weights:

@@ -24,6 +24,7 @@ from argus.check.rounding.rounding_loops import looped
 from argus.gfx942.calling import entry
 from argus.gfx942.mfma import mfma
 from argus.ir import ops
+from argus.ir.conversions import exact
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
 from argus.ir.maps import MAPS
@@ -273,15 +274,10 @@ class RoundingWalk:
                     raise NoRuleError("a rounded number as an integer")
                 return x if source.kind != "float" else replace(x, form=None, size=None, own=True, monomial=False)
             digits = FORMATS[dtype.name].digits
-            if source.kind == "float":
-                ours = FORMATS[source.name]
-                if ours.digits <= digits and ours.least >= FORMATS[dtype.name].least:
-                    return x
-                return arithmetic.as_type(x, dtype, op.rounding == "rtz")
-            known = None if x.size is None else x.size.number
-            if source.bits <= digits or (known is not None and known <= 2.0**digits):
+            known = None if x.size is None or source.kind == "float" else x.size.number
+            if exact(source, dtype) or (known is not None and known <= 2.0**digits):
                 return x
-            return arithmetic.as_type(x, dtype)
+            return arithmetic.as_type(x, dtype, op.rounding == "rtz")
 
         self.each(op, op.result, (op.value,), rule, f"convert {source} {dtype} {op.rounding}")
 

@@ -1,11 +1,12 @@
 """Tag transfer of conversions between element types and of bit casts.
 
     float to float         the number: rounding is not looked at, and that nothing overflows is a premise of the proof;
-                           `saturate` cuts it to the type's largest numbers, as minimum and maximum do. A written
-                           infinity becomes NaN in a type that has none
+                           `saturate` cuts it to the type's largest numbers, as minimum and maximum do, unless every
+                           number of the source lies between them. A written infinity becomes NaN in a type without it
     integer to integer     modulo 2^bits of a type that is not wider; to a wider type the number itself
-    integer to float       the number itself; to one of less than 32 bits where it has all of them, else a function
-    float to integer       a function of its own: truncated, and cut to the type
+    integer to float       the number itself, cut off by `saturate`; to a type of less than 32 bits where that has all
+                           the numbers it may be, else a function
+    float to integer       a function of its own, by rounding and `saturate`
 
 What a register of an integer type holds is known modulo 2^bits (`integer_terms`); `itself` is the number.
 """
@@ -23,7 +24,9 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, each_record
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.terms.integer_terms import numbers_of
-from argus.ir.float_formats import FINITE, FORMATS, SATURATED
+from argus.ir.conversions import cut_at, exact
+from argus.ir.float_formats import FINITE, FORMATS
+from argus.ir.ops import Convert
 from argus.ir.types import DType
 
 EXACT = {name: 2**row.digits for name, row in FORMATS.items()}
@@ -32,34 +35,49 @@ _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 """Kinds of records with a worth of their own, and with different halves; zeros have not."""
 
 
-def converted(case: Case, source: DType, target: DType, saturate: bool, tables: Tables) -> Case:
+def converted(case: Case, op: Convert, tables: Tables) -> Case:
     """A change of element type."""
+    source, target, saturate = op.value.dtype, op.result.dtype, op.saturate
     if source.kind == "bool":
         return case
     if source.kind == "float":
-        return _from_float(case, source, target, saturate, tables)
+        return _from_float(case, op, tables)
     holds = _holds(target, source)
     if target.kind in ("int", "uint") and target.bits <= source.bits and not saturate:
         return case if holds else each_record(tables, case, lambda record: _residue(record, target, tables))
     case = itself(case, source, tables)
     if target.kind == "float":
+        case = _cut(case, op, tables)
         rounded = each_record(tables, case, lambda record: _rounded(record, case, target))
-        return rounded if target.bits >= 32 else each_record(tables, rounded, lambda r: _in_narrow(r, target, tables))
+        return rounded if target.bits >= 32 else each_record(tables, rounded, lambda r: _in_narrow(r, op, tables))
     if target.kind == "bool":
         return opaque("to bool", case, tables)
     return case if holds or not saturate else each_record(tables, case, lambda r: _saturated(r, target, tables))
 
 
-def _from_float(case: Case, source: DType, target: DType, saturate: bool, tables: Tables) -> Case:
+def _function(op: Convert) -> str:
+    """The name of a conversion that is a function of its own: different ones have different names."""
+    target = op.result.dtype
+    cut = op.saturate and target.kind != "float" and target.bits < 32  # wider ones are cut off without being asked
+    return f"to {target.name}" + f" {op.rounding}" * (op.rounding != "rne") + " saturated" * cut
+
+
+def _from_float(case: Case, op: Convert, tables: Tables) -> Case:
+    source, target = op.value.dtype, op.result.dtype
     if target.kind != "float":
-        return opaque(f"to {target.name}", case, tables)
-    if target.bits >= source.bits:
+        return opaque(_function(op), case, tables)
+    if exact(source, target):
         return case
-    if saturate and target.name in SATURATED:
-        case = each_record(tables, case, lambda record: _clamped(record, SATURATED[target.name], tables))
-    elif target.name in FINITE:
+    if target.name in FINITE and source.name not in FINITE and not op.saturate:
         case = each_record(tables, case, lambda record: _without_infinity(record, tables))
+    case = _cut(case, op, tables)
     return each_record(tables, case, lambda record: _rounded(record, case, target))
+
+
+def _cut(case: Case, op: Convert, tables: Tables) -> Case:
+    """Not beyond a float type's largest numbers, of a conversion that saturates."""
+    limit = cut_at(op.value.dtype, op.result.dtype) if op.saturate else None
+    return case if limit is None else each_record(tables, case, lambda record: _clamped(record, limit, tables))
 
 
 def _without_infinity(record: Record, tables: Tables) -> Record:
@@ -103,13 +121,13 @@ def _saturated(record: Record, target: DType, tables: Tables) -> Record:
     return _opaque(f"cut to {target.name}", record, tables, _WORTH_SOMETHING)
 
 
-def _in_narrow(record: Record, target: DType, tables: Tables) -> Record:
+def _in_narrow(record: Record, op: Convert, tables: Tables) -> Record:
     """A whole number in a float type of less than 32 bits: itself if the type has all it may be, else a function of it.
     Of wider types the rounding is not looked at, as everywhere."""
-    found, exact = tables.terms.whole_range(record.term), EXACT.get(target.name, 0)
-    if found is not None and -exact <= found[0] and found[1] <= exact:
+    found, most = tables.terms.whole_range(record.term), EXACT.get(op.result.dtype.name, 0)
+    if found is not None and -most <= found[0] and found[1] <= most:
         return record
-    return _opaque(f"to {target.name}", record, tables, _WORTH_SOMETHING)
+    return _opaque(_function(op), record, tables, _WORTH_SOMETHING)
 
 
 def _clamped(record: Record, largest: float, tables: Tables) -> Record:
@@ -117,6 +135,9 @@ def _clamped(record: Record, largest: float, tables: Tables) -> Record:
     if record.kind not in _WORTH_SOMETHING or record.term == UNKNOWN:
         return record
     terms = tables.terms
+    found = terms.whole_range(record.term)
+    if found is not None and -largest <= found[0] and found[1] <= largest:
+        return record
     term = terms.extreme(
         "min", (terms.constant(largest), terms.extreme("max", (terms.constant(-largest), record.term)))
     )
@@ -128,8 +149,8 @@ def _rounded(record: Record, case: Case, target: DType) -> Record:
     if record.label != "index" or record.expr is None:
         return record
     low, high, finite = record.expr.lo, record.expr.hi, case.offset[..., 0]
-    exact = EXACT.get(target.name, 0)
-    if low is not None and high is not None and -exact < low + int(finite.min()) and high + int(finite.max()) < exact:
+    most = EXACT.get(target.name, 0)
+    if low is not None and high is not None and -most < low + int(finite.min()) and high + int(finite.max()) < most:
         return record
     return replace(record, label="", expr=None)
 

@@ -30,6 +30,7 @@ from argus.check.domain.tags import Tags, each_record
 from argus.check.terms.atoms import UNKNOWN, Apply
 from argus.gfx942.mfma import mfma
 from argus.ir import ops
+from argus.ir.conversions import exact
 from argus.ir.float_formats import FORMATS, nearest
 from argus.ir.kernel import Kernel
 from argus.ir.maps import JUMPS, MAPS
@@ -129,7 +130,7 @@ class NarrowedValues:
         source, target = op.value.dtype, op.result.dtype
         whole = source.kind in ("int", "uint")
         if target.kind == "float" and source.kind == "float":
-            if source.bits > target.bits or (source.bits == target.bits and source is not target):
+            if not exact(source, target):
                 self.narrowed.add(op.result)
         elif target.kind == "float" and whole:
             self.whole.add(op.result)

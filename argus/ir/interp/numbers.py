@@ -7,6 +7,8 @@ accumulator's type and spreads the result back:
     A[block, i, k] = a[lane, e]   with (i, k, block) = a_index(lane, e)
     D[block, i, j] = C + sum_k A * B
 
+Conversions round once, between any two types: `argus.ir.conversions`.
+
 Not modelled: the order of additions inside one MFMA (numpy's is used), the last bits of exp2, log2, rcp, rsqrt and sqrt
 (correctly rounded here), and an fma of f64, which is rounded twice.
 """
@@ -22,7 +24,8 @@ from numpy.typing import NDArray
 
 from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.mfma import mfma as mfma_named
-from argus.ir.float_formats import FORMATS, SATURATED
+from argus.ir.conversions import cut_at
+from argus.ir.float_formats import FORMATS
 from argus.ir.maps import MAPS
 from argus.ir.types import DType
 
@@ -71,18 +74,15 @@ def convert(x: Array, source: DType, target: DType, rounding: str, saturate: boo
     with np.errstate(all="ignore"):
         if target.kind == "bool":
             return np.asarray(x.astype(np.float64) != 0)
-        if source.kind == "float" and target.kind == "float":
-            return _round_float(x, target, rounding, saturate)
+        if target.kind == "float":
+            return _to_float(x, source, target, rounding, saturate)
         if source.kind == "float":
             rounded = (np.rint if rounding == "rne" else np.trunc)(x.astype(np.float64))
-            whole = np.nan_to_num(rounded, nan=0.0, posinf=1e300, neginf=-1e300)
+            whole = np.where(np.isnan(rounded), 0.0, rounded)
             signed = target.kind == "int" or (not saturate and target.bits < 32)
             wide = np.iinfo(f"{'i' if signed else 'u'}{max(target.bits, 32) // 8}")
             ends = np.iinfo(into) if saturate else wide
-            kept = _clip(whole, max(wide.min, ends.min), min(wide.max, ends.max)) % (1 << target.bits)
-            return kept.astype(f"u{target.bits // 8}").view(into)
-        if target.kind == "float":
-            return _widen(x).astype(np.float32).astype(into) if target.bits < 32 else x.astype(into)
+            return _clip(whole, max(wide.min, ends.min), min(wide.max, ends.max)).astype(into)
         if saturate:
             limits = np.iinfo(into)
             return np.clip(x.astype(np.int64), limits.min, limits.max).astype(into)
@@ -90,27 +90,50 @@ def convert(x: Array, source: DType, target: DType, rounding: str, saturate: boo
 
 
 def _clip(whole: Array, low: int, high: int) -> Array:
-    result = np.zeros(whole.shape, dtype=object)
-    for position, value in np.ndenumerate(whole):
-        result[position] = min(max(int(value), low), high)
-    return result
+    """Whole numbers of f64 as i64, cut off at these ends: `high` may be no number of f64, what is beyond it is."""
+    inside = np.where((whole > low) & (whole < high), whole, 0.0).astype(np.int64)
+    return np.where(whole >= high, np.int64(high), np.where(whole <= low, np.int64(low), inside))
 
 
-def _round_float(x: Array, target: DType, rounding: str, saturate: bool) -> Array:
+def _to_float(x: Array, source: DType, target: DType, rounding: str, saturate: bool) -> Array:
+    """Cut off, then rounded once. Types of two bytes and less are rounded from f32; what f32 does not hold becomes odd
+    in it first, which takes no number over a tie of theirs."""
     into = np.dtype(NUMPY[target.name])
-    if target.bits >= x.dtype.itemsize * 8:
+    if source.name == target.name:
+        return x
+    limit = cut_at(source, target) if saturate else None
+    if target.bits == 64:
         return x.astype(into)
-    wide = x if x.dtype.itemsize >= 4 else x.astype(np.float32)
-    if saturate and target.name in SATURATED:
-        limit = SATURATED[target.name]
-        wide = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit))
+    many = source.bits > (32 if source.kind == "float" else 16)
+    wide = _in_f64(x) if many else x.astype(np.float32)
+    if limit is not None:
+        wide = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit)).astype(wide.dtype)
+    if many and target.bits < 32:
+        wide = _odd(wide)
     result = wide.astype(into)
-    if rounding == "rtz":
-        bits = result.view(f"u{into.itemsize}").copy()
-        back = result.astype(wide.dtype)
-        bits[np.abs(back) > np.abs(wide)] -= 1  # magnitudes are the low bits: one less is the next value towards zero
-        result = bits.view(into)
-    return result
+    return _toward_zero(result, wide) if rounding == "rtz" else result
+
+
+def _in_f64(x: Array) -> Array:
+    """As f64. A whole number that has more digits becomes odd in its 53rd digit, or one behind the 24th."""
+    if x.dtype != np.int64:
+        return x.astype(np.float64)
+    low = np.int64((1 << 11) - 1)
+    odd = (x & ~low) | np.where(x & low, low + 1, 0)
+    return np.where((x > 1 << 53) | (x < -(1 << 53)), odd, x).astype(np.float64)
+
+
+def _odd(x: Array) -> Array:
+    """f64 in f32, rounded to odd: what f32 does not hold becomes the neighbour whose last digit is 1."""
+    near = _toward_zero(x.astype(np.float32), x)
+    bits = near.view(np.uint32) | (near.astype(np.float64) != x)
+    return np.where(np.isnan(x), near, bits.astype(np.uint32).view(np.float32))
+
+
+def _toward_zero(nearest: Array, x: Array) -> Array:
+    """The next value toward zero where rounding has made a magnitude larger: magnitudes are the low bits."""
+    bits = nearest.view(f"u{nearest.dtype.itemsize}")
+    return np.asarray((bits - (np.abs(nearest.astype(x.dtype)) > np.abs(x))).astype(bits.dtype).view(nearest.dtype))
 
 
 @lru_cache(maxsize=64)

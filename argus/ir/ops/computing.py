@@ -79,7 +79,8 @@ class Map(MakesOne):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Convert(MakesOne):
-    """Change of element type. `rounding`: rne (default), rtz; integers wrap unless `saturate`.
+    """Change of element type, as `argus.ir.conversions` says. `rounding`: rne (default), rtz; integers wrap unless
+    `saturate`.
 
     bf16 by rne keeps NaN a NaN; `finite` states that the range excludes NaN, which is cheaper.
     """
@@ -93,6 +94,10 @@ class Convert(MakesOne):
     @property
     def operands(self) -> tuple[Value, ...]:
         return (self.value,)
+
+    @property
+    def converts_unbounded(self) -> bool:
+        return not self.saturate
 
     @property
     def issue_class(self) -> str | None:

@@ -154,6 +154,11 @@ class OpBase:
         return None
 
     @property
+    def converts_unbounded(self) -> bool:
+        """A change of element type that leaves what is beyond the new one where it overflows to."""
+        return False
+
+    @property
     def issue_class(self) -> str | None:
         return None
 

@@ -81,6 +81,16 @@ RULES: tuple[SemanticRule, ...] = (
         "check/terms/integer_terms, check/transfer/conversions, spec/values (`stored`), ir/interp, spec/compare",
     ),
     SemanticRule(
+        "conversion",
+        "A change of element type rounds once: to nearest even, or toward zero, which is for f32, f16, bf16 and "
+        "integers. To a float type, numbers beyond its largest become infinite (NaN in fp8 and bf8), toward zero the "
+        "largest; with `saturate` they become the largest, infinities too, unless all finite numbers of the source lie "
+        "within. NaN stays NaN. To an integer type, floats are cut off at 32 bits (64 for i64), NaN is 0, and what is "
+        "narrower takes the low bits; with `saturate` what is beyond its ends becomes the end.",
+        f"{ISA}: conversions; this compiler: one rounding from f64 and wide integers",
+        "ir/conversions, ir/interp/numbers, compile/convert, check/transfer/conversions",
+    ),
+    SemanticRule(
         "shift-amount",
         "A shift of data takes the amount modulo 32, of 64-bit elements modulo 64, whatever its sign. Elements of 8 "
         "and 16 bits are widened to 32 bits by the sign of their type, shifted, and cut to their type again. A shift "

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from argus.bench.kernelbench.asking import ClusterTask, TaskAsker, TaskProcess
 from argus.bench.kernelbench.campaign import TaskRecord, campaign, compacted
-from argus.bench.kernelbench.summary import line, read_eager, summary, table
+from argus.bench.kernelbench.summary import each_task, line, read_eager, read_published, summary, table
 from argus.bench.kernelbench.task_files import TaskFile, Timing, numbers_of, tasks_of
 from argus.cli.answers import KernelBenchAnswer, emit
 from argus.cli.many_machines import cluster
@@ -51,6 +51,8 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError("--eager: measured times are of bf16 runs; f32 is judged without a time beside it")
     if args.time_only and args.no_time:
         raise UsageError("--time-only and --no-time leave nothing to do")
+    if args.each and not args.summary:
+        raise UsageError("--each is a table of records; it goes with --summary")
     if args.summary and (args.time_only or args.no_time):
         raise UsageError("--summary judges and times nothing, so it takes neither --time-only nor --no-time")
     if args.run_python and find_spec("torch") is None:
@@ -73,6 +75,9 @@ def handle(args: argparse.Namespace) -> int:
     elif args.summary:
         levels = {level: [t.number for t in tasks if t.level == level] for level in sorted({t.level for t in tasks})}
         print("\n".join(["", *table(found, eager, levels)]))
+        if args.each:
+            published = {} if args.eager is None else read_published(args.eager)
+            print("\n".join(["", *each_task(found, eager, published)]))
     else:
         print("\n".join(["", *kept_and_made(recorded), *summary(found, eager)]))
     return GOOD

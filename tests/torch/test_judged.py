@@ -14,7 +14,7 @@ import torch
 
 from argus.bench.kernelbench import judging, plan_digest
 from argus.bench.kernelbench.full_size import FullSize
-from argus.bench.kernelbench.summary import line, summary, table
+from argus.bench.kernelbench.summary import each_task, line, read_eager, read_published, summary, table
 from argus.bench.kernelbench.task_files import TaskFile
 from argus.ir.kernel import Kernel, KnobValue
 from argus.torch.module_file import MadeModule
@@ -117,3 +117,14 @@ def test_a_table_counts_what_holds_and_lists_the_rest() -> None:
     assert rows[2] == "| 1 | map | 2 | 1 | 1 | 1 | 1 | 2.00 (1.00 to 4.00) | 1 of 1 |  |  |"
     assert rows[3] == "| 1 | scan | 1 | 0 | 1 | 0 | 0 |  |  | 5 wrong |  |"
     assert rows[4] == "| 1 | *all* | 7 | 1 | 2 | 1 | 1 | 2.00 (1.00 to 4.00) | 1 of 1 | 5 wrong | 1, 4, 6–7 |"
+
+
+def test_a_row_for_every_task_has_published_times_beside_and_no_ratio_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "eager.csv"
+    file.write_text("task,eager_min_ms,published_kernel_min_ms\nL1_1,0.2,1.5\nL1_2,,\n")
+    known = {"level": 1, "status": "solved", "launches": 2, "simulated_us": 100.0, "low_us": 90.0, "high_us": 130.0}
+    records = [{**known, "task": 1, "name": "One_"}, {**known, "task": 2, "name": "Two"}]
+    assert each_task(records, read_eager(file), read_published(file))[2:] == [
+        "| L1_1 | One | solved | 2 | 100 (90 to 130) | 200 | 2.00 | 1500 |",
+        "| L1_2 | Two | solved | 2 | 100 (90 to 130) | none |  | none |",
+    ]

@@ -4,7 +4,8 @@
 
 Measured eager times are bf16 measurements on a GPU, given as a file; ours are simulated. `measured / simulated`
 says how much faster the plan would be, as far as the clock is right: its interval stands beside it.
-`table` has the same counts as rows of Markdown, with the tasks of a level that no record holds for.
+`table` has the same counts as rows of Markdown, with the tasks of a level that no record holds for; `each_task` has a
+row for every task. Published times of other kernels stand beside ours there, and make no ratio with simulated ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,17 @@ def read_eager(file: Path) -> dict[str, float]:
         rows = list(csv.DictReader(lines))
     if rows and not {"task", "eager_min_ms"} <= set(rows[0]):
         raise ValueError(f"{file} has no columns task and eager_min_ms")
-    return {row["task"]: 1e3 * float(row["eager_min_ms"]) for row in rows if row["eager_min_ms"]}
+    return _microseconds(rows, "eager_min_ms")
+
+
+def read_published(file: Path) -> dict[str, float]:
+    """Published times of another system's kernels, by task, as far as the file has them (`published_kernel_min_ms`)."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return _microseconds(list(csv.DictReader(lines)), "published_kernel_min_ms")
+
+
+def _microseconds(rows: Sequence[Mapping[str, str]], column: str) -> dict[str, float]:
+    return {row["task"]: 1e3 * float(row[column]) for row in rows if row.get(column)}
 
 
 def line(record: Mapping[str, Any], eager: Mapping[str, float]) -> str:
@@ -82,6 +93,32 @@ def table(
             lines.append(_cells(level, family, len(part), part, eager, ""))
         missing = sorted(set(numbers) - {record["task"] for record in here})
         lines.append(_cells(level, "*all*", len(numbers), here, eager, _listed(missing)))
+    return lines
+
+
+EACH = (
+    "task", "name", "status", "launches", "simulated, µs", "measured eager, µs", "measured / simulated",
+    "published kernel, µs",
+)  # fmt: skip
+
+
+def each_task(
+    records: Sequence[Mapping[str, Any]], eager: Mapping[str, float], published: Mapping[str, float]
+) -> list[str]:
+    """Rows of Markdown by task."""
+    lines = [f"| {' | '.join(EACH)} |", "|" + "---|" * len(EACH)]
+    for record in records:
+        name, measured = f"L{record['level']}_{record['task']}", eager.get(f"L{record['level']}_{record['task']}")
+        ours, ratio = "", ""
+        if "simulated_us" in record:
+            ours = f"{record['simulated_us']:.0f} ({record['low_us']:.0f} to {record['high_us']:.0f})"
+            ratio = "" if measured is None else f"{measured / record['simulated_us']:.2f}"
+        cells = (
+            name, record["name"].strip("_"), record["status"], record.get("launches", ""), ours,
+            "none" if measured is None else f"{measured:.0f}", ratio,
+            f"{published[name]:.0f}" if name in published else "none",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return lines
 
 

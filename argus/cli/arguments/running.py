@@ -205,6 +205,7 @@ def _register_bench(verbs: Any) -> None:
     parser.add_argument("--level", type=int, choices=(1, 2), help="kernelbench: one level")
     parser.add_argument("--task", metavar="N", help="kernelbench: one task, or several: 1,3,40-49")
     parser.add_argument("--summary", action="store_true", help="kernelbench: the records that hold; nothing is judged")
+    parser.add_argument("--each", action="store_true", help="kernelbench: with --summary, a row for every task, too")
     parser.add_argument("--eager", type=Path, metavar="FILE", help="kernelbench: measured times (task, eager_min_ms)")
     parser.add_argument("--no-time", action="store_true", help="kernelbench: judge without the clock")
     parser.add_argument("--time-only", action="store_true", help="kernelbench: plan and time; nothing is proved or run")

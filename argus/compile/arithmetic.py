@@ -109,8 +109,8 @@ def _operand(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
 
 
 def _ldexp(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
-    """The exponent arrives as a whole number in f32 and is converted. It is bounded before, a NaN too (`maxnum` takes the
-    number), so the conversion is never poison; `fptosi.sat` would be six instructions more for each."""
+    """The exponent arrives as a whole number in f32 and is converted. It is bounded before, a NaN too (`maxnum` takes
+    the number), so the conversion is never poison; `fptosi.sat` would be six instructions more for each."""
     floats, whole = vector("float", count), vector("i32", count)
     bits = "i32" if count == 1 else f"v{count}i32"
     least = _intrinsic(c, "maxnum", f32, [args[1], _constant(-MOST_EXPONENT, count)], count)

@@ -105,7 +105,7 @@ class HipDevice:
     def _stream_on(self, device: int, for_tensors: bool) -> int:
         """The stream asked for, or torch's current one for tensors on the GPU, or the default one."""
         torch = sys.modules.get("torch")
-        if self._stream is not None or torch is None or not for_tensors:
+        if self._stream is not None or torch is None or not for_tensors or not torch.cuda.is_initialized():
             return self._stream or 0
         return int(torch.cuda.current_stream(device).cuda_stream)
 

@@ -139,13 +139,24 @@ def test_a_launch_goes_to_the_gpu_and_the_stream_of_its_tensors(monkeypatch: pyt
     stub.device = 1
     outcome = device.launch(kernel, code, {"N": 1024}, vectors(stub, (2, 2, 2)))
     assert outcome.device == "hip device 2 (gfx942)"
-    streams = SimpleNamespace(current_stream=lambda gpu: SimpleNamespace(cuda_stream=0x700 + gpu))
+    streams = SimpleNamespace(
+        is_initialized=lambda: True, current_stream=lambda gpu: SimpleNamespace(cuda_stream=0x700 + gpu)
+    )
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=streams))
     device.launch(kernel, code, {"N": 1024}, vectors(stub, (2, 2, 2)))
     HipDevice(stub, stream=5).launch(kernel, code, {"N": 1024}, vectors(stub, (0, 0, 0)))
     device.launch(kernel, code, {"N": 1024}, {name: np.zeros(1024, np.float32) for name in "xyz"})
     assert stub.launched == [(2, 0), (2, 0x702), (0, 5), (0, 0)]
     assert stub.device == 1, "the caller's current device is left as it was"
+
+
+def test_a_torch_that_has_no_gpu_has_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors of another library, with a torch for the CPU in the process."""
+    kernel = read(KERNELS / "vadd.py")
+    stub = StubHip(["gfx942"])
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: False)))
+    HipDevice(stub).launch(kernel, compile_kernel(scheduled(kernel)).object, {"N": 1024}, vectors(stub, (0, 0, 0)))
+    assert stub.launched == [(0, 0)]
 
 
 def test_tensors_apart_or_on_another_gpu_are_refused() -> None:

@@ -25,6 +25,7 @@ from argus.cli.main import main
 from argus.clock.launch import Launch, estimate
 from argus.clock.model import Resources, time_waves
 from argus.clock.paired import Paired, decided
+from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Unit, Wave
 from argus.clock.uncertainty import Interval, Regime, residuals
 from argus.ops.choice import choose_matmul
@@ -137,7 +138,7 @@ class Fixed:
             raise ValueError("no third one\nsecond line")
         return self  # type: ignore[return-value]
 
-    def launches(self, protocol: str) -> list[Launch]:
+    def launches(self, parameters: Parameters, protocol: str) -> list[Launch]:
         assert protocol == "stream"
         return [LAUNCH]
 

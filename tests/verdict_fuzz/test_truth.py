@@ -9,8 +9,10 @@ import pytest
 
 from argus.ir.passes.insert_waits import insert_waits
 from argus.lang import read
+from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.fewer_digits import fewer_digits
 from bench.verdict_fuzz.judge import judge
+from bench.verdict_fuzz.program import Arrays, Generated, Sizes
 from bench.verdict_fuzz.sources import source
 from bench.verdict_fuzz.truth import misstated
 
@@ -57,11 +59,33 @@ def test_mutants_that_round_more_are_not_wrong(n: int) -> None:
     assert (found.verdict, found.truth) == ("proved", "rounded")
 
 
+WRAPPED = """import argus as ag
+from argus import i32
+
+PART = ag.Owner(t=64, e=1, i="t")
+
+
+@ag.kernel(threads=64, requires="N >= 1", computes="y[i] = (((b[i] + b[i]) * b[i]) // 8)", example=dict(N=128))
+def k(b: ag.In["N", i32], y: ag.Out["N", i32]):
+    at = 64 * ag.grid(ag.cdiv(N, 64))
+    v = b[at].load(PART, width=4)
+    y[at].store(((v + v) * v) >> 3, width=4)
+"""
+
+
+def eighth_of_twice_the_square(arrays: Arrays, sizes: Sizes) -> dict[str, Real]:
+    """Left open where the product wraps."""
+    b = arrays["b"].astype(np.float64)
+    product = 2 * b * b
+    return {"y": Real(np.where(product < 2**31, product // 8, 0.0), np.where(product < 2**31, 0.0, np.inf))}
+
+
 def test_a_wrapped_number_that_is_shifted_is_rightly_refuted() -> None:
-    """`(b + b) * b >> 3` of i32 is not `… // 8` at b = -32768, which the generator's meaning leaves open: the object
-    holds another number there than the specification."""
-    one = source(17, 17955, first=True)
-    found = judge(one.program, one.text, intended_right=True)
+    """`(b + b) * b >> 3` of i32 is not `… // 8` at b = -32768, which the meaning leaves open: the object holds another
+    number there than the specification."""
+    launches = tuple({"N": n} for n in (64, 65, 63, 1, 128))
+    program = Generated("integers", WRAPPED, ("integers", "i32"), launches, eighth_of_twice_the_square)
+    found = judge(program, WRAPPED, intended_right=True)
     assert (found.verdict, found.rules, found.fault) == ("refuted", ("value",), "")
 
 

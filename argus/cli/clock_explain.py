@@ -17,6 +17,7 @@ from argus.cli.answers import ExplainTimeAnswer, emit
 from argus.cli.time import given, without_mechanism
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import Launch, Parameters, Recorded, Timing
+from argus.clock.data_loops import with_data_loops
 from argus.clock.explain import explain
 from argus.clock.explain_text import explanation_text
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
@@ -31,7 +32,8 @@ def handle(args: argparse.Namespace) -> int:
 
     def timer(recorded: Recorded, parameters: Parameters, **options: Any) -> tuple[Timing, Launch]:
         stated = {"clock_mhz": args.device_clock, "warm": args.warm, "protocol": args.protocol}
-        return time_prepared(timed.work, recorded, element, parameters=parameters, **stated, **options)
+        timing, launch = time_prepared(timed.work, recorded, element, parameters=parameters, **stated, **options)
+        return timing, with_data_loops(launch, seen.insts)
 
     parameters = without_mechanism(args)
     found = explain(

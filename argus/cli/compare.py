@@ -26,10 +26,12 @@ from argus.cli.parser import ArgusParser
 from argus.cli.time import TimedLaunch, given, without_mechanism
 from argus.cli.usage import GOOD, CommandError, UsageError
 from argus.clock import LABEL, PARAMETERS, Launch, Parameters, Recorded
+from argus.clock.data_loops import with_data_loops
 from argus.clock.paired import Paired, decided
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import perturbed
 from argus.clock.uncertainty import described, family_spread, interval_of, regime_of
+from argus.gfx942.inst import Inst
 
 NAME = 70
 
@@ -42,6 +44,7 @@ class ComparedLaunch:
     recorded: Recorded
     element: str | None
     args: argparse.Namespace
+    insts: tuple[Inst, ...]
 
     def launch(self, parameters: Parameters = PARAMETERS) -> Launch:
         return time_prepared(
@@ -66,7 +69,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.clocks < 1:
         raise UsageError(f"--clocks takes at least 1, not {args.clocks}")
     found = [_candidate(text) for text in args.candidates]
-    launches = [candidate.launch() for candidate in found]
+    launches = [with_data_loops(candidate.launch(), candidate.insts) for candidate in found]
     verdicts = _verdicts(found, launches, perturbed(args.seed, args.clocks))
     rows = [
         {
@@ -82,6 +85,7 @@ def handle(args: argparse.Namespace) -> int:
             "hbm_gbps": launch.hbm_gbps,
             "bound": launch.bound,
             "against_fastest": None if verdict is None else verdict.to_json(),
+            "notes": list(launch.notes),
         }
         for number, (text, launch, verdict) in enumerate(zip(args.candidates, launches, verdicts, strict=True), 1)
     ]
@@ -122,7 +126,7 @@ def _candidate(text: str) -> ComparedLaunch:
         raise UsageError(f"candidate {text!r}: {error}") from error
     timed = given(args)
     seen = sample(timed.work, args.seed)
-    return ComparedLaunch(timed, prepared(seen, args.seed), matrix_element(seen), args)
+    return ComparedLaunch(timed, prepared(seen, args.seed), matrix_element(seen), args, seen.insts)
 
 
 def _table(
@@ -137,6 +141,7 @@ def _table(
             f"{'fastest' if verdict is None else verdict.text():<38} "
             f"{row['candidate']}: {described(launch)}, {row['bound']}"
         )
+    lines += [f"note: {row['candidate']}: {note}" for row in rows for note in row["notes"]]
     lines.append(
         f"against the fastest: ratio of times with its 90 % interval, {clocks} perturbed clocks and the spread between "
         "families of programs; all figures are simulated"

@@ -25,6 +25,7 @@ from argus.cli.usage import GOOD, UsageError
 from argus.clock import PARAMETERS, Launch, Parameters, Timing, write_trace
 from argus.clock.ablation import MECHANISMS, without
 from argus.clock.bottleneck import BOTTLENECKS
+from argus.clock.data_loops import with_data_loops
 from argus.clock.launch_stack import MEMORY_ROOFS, occupancy_text
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.whatif import BOUNDS, Change, what_if_recorded
@@ -121,6 +122,7 @@ def handle(args: argparse.Namespace) -> int:
         parameters=without_mechanism(args),
         timeline=bool(args.trace or args.html),
     )
+    launch = with_data_loops(launch, seen.insts)
     executed = sorted({number for number, _ in seen.record.waves})
     if args.trace:
         write_trace(timing, args.trace, timed.places)

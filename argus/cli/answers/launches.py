@@ -183,6 +183,7 @@ class ComparedPart(AnswerPart, kw_only=True):
     hbm_gbps: float
     bound: str
     against_fastest: PairedPart | None
+    notes: list[str]
 
 
 class CompareAnswer(Answer, kw_only=True):

@@ -153,7 +153,7 @@ def _reads(inst: Inst) -> frozenset[int]:
     """Keys of what decides the result: not exec for vector instructions, nor where saved lanes come back."""
     found = registers(inst)
     scalars = frozenset(SCALAR + number for number in found.scalar_reads)
-    comes_back = inst.op == "s_or_b64" and EXEC_PAIR <= {SCALAR + number for number in found.scalar_writes}
+    comes_back = inst.op == "s_or_b64" and {SCALAR + number for number in found.scalar_writes} >= EXEC_PAIR
     if comes_back or not inst.op.startswith("s_"):
         scalars -= EXEC_PAIR
     return found.reads | scalars

@@ -24,8 +24,8 @@ loop:
 """
 THROUGH_A_POINTER = COUNTED.replace(
     "s_waitcnt lgkmcnt(0)\n",
-    "s_waitcnt lgkmcnt(0)\n  s_load_dwordx2 s[6:7], s[0:1], 0x8\n  s_waitcnt lgkmcnt(0)\n  s_load_dword s4, s[6:7], 0x0\n"
-    "  s_waitcnt lgkmcnt(0)\n",
+    "s_waitcnt lgkmcnt(0)\n  s_load_dwordx2 s[6:7], s[0:1], 0x8\n"
+    "  s_waitcnt lgkmcnt(0)\n  s_load_dword s4, s[6:7], 0x0\n  s_waitcnt lgkmcnt(0)\n",
 )
 FIRST_LANE = """
   s_load_dwordx2 s[6:7], s[0:1], 0x0
@@ -45,7 +45,8 @@ out:
 """
 THROUGH_LDS = FIRST_LANE.replace(
     "v_readfirstlane_b32 s4, v1",
-    "ds_write_b32 v0, v1\n  s_waitcnt lgkmcnt(0)\n  ds_read_b32 v2, v0\n  s_waitcnt lgkmcnt(0)\n  v_readfirstlane_b32 s4, v2",
+    "ds_write_b32 v0, v1\n  s_waitcnt lgkmcnt(0)\n  ds_read_b32 v2, v0\n"
+    "  s_waitcnt lgkmcnt(0)\n  v_readfirstlane_b32 s4, v2",
 )
 BY_LANES = """
   s_load_dwordx2 s[6:7], s[0:1], 0x0
@@ -105,9 +106,7 @@ def test_loops_on_arguments_and_tests_inside_of_loops_are_not(name: str) -> None
 
 
 @pytest.mark.parametrize(("text", "said"), [(FIRST_LANE, True), (TEST_INSIDE, False)])
-def test_who_reads_the_time_is_told(
-    text: str, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_reads_the_time_is_told(text: str, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "kernel.o"
     path.write_bytes(assemble(text, args=2))
     launch = ["--grid", "8", "--block", "64", "--arg", "i32[64]:ones", "--arg", "i32[64]:ones"]

@@ -38,7 +38,7 @@ Levels = dict[int, int]
 
 
 @dataclass(slots=True)
-class Block:
+class FlowBlock:
     """Instructions entered at the first and left at the last one only, and the blocks behind them."""
 
     insts: Sequence[Inst]
@@ -71,13 +71,13 @@ def with_data_loops(launch: Launch, insts: Sequence[Inst]) -> Launch:
     return replace(launch, notes=(*launch.notes, note))
 
 
-def _blocks(insts: Sequence[Inst]) -> list[Block]:
+def _blocks(insts: Sequence[Inst]) -> list[FlowBlock]:
     at = {inst.pc: index for index, inst in enumerate(insts)}
     targets = {at[inst.target] for inst in insts if inst.target in at}
     behind = {index + 1 for index, inst in enumerate(insts) if inst.target is not None or inst.op in ENDS}
     starts = sorted({0, *targets, *behind} & set(range(len(insts))))
     number = {start: index for index, start in enumerate(starts)}
-    blocks = [Block(insts[start:end]) for start, end in pairwise([*starts, len(insts)])]
+    blocks = [FlowBlock(insts[start:end]) for start, end in pairwise([*starts, len(insts)])]
     for index, block in enumerate(blocks):
         last = block.insts[-1]
         ways = [number[at[last.target]]] if last.target in at else []
@@ -87,7 +87,7 @@ def _blocks(insts: Sequence[Inst]) -> list[Block]:
     return blocks
 
 
-def _reaches(start: int, goal: int, blocks: list[Block]) -> bool:
+def _reaches(start: int, goal: int, blocks: list[FlowBlock]) -> bool:
     seen, work = set[int](), [start]
     while work:
         index = work.pop()
@@ -99,7 +99,7 @@ def _reaches(start: int, goal: int, blocks: list[Block]) -> bool:
     return False
 
 
-def _flow(blocks: list[Block]) -> Levels:
+def _flow(blocks: list[FlowBlock]) -> Levels:
     """Finds the levels before every block that is reached; returns those of LDS and scratch."""
     stored: Levels = {}
     seen: set[int] = set()
@@ -120,13 +120,13 @@ def _flow(blocks: list[Block]) -> Levels:
     return stored
 
 
-def _on_data(block: Block, stored: Levels) -> bool:
+def _on_data(block: FlowBlock, stored: Levels) -> bool:
     """Whether its last instruction, a branch, tests data."""
     levels = _through(block, stored)
     return any(levels.get(key, NOTHING) == DATA for key in _reads(block.insts[-1]))
 
 
-def _through(block: Block, stored: Levels) -> Levels:
+def _through(block: FlowBlock, stored: Levels) -> Levels:
     """Levels behind the block; raises those of LDS and scratch where it writes there."""
     levels = dict(block.before)
     for inst in block.insts:

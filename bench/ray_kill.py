@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from argus.agent.journal import Journal
-from bench.agent_kills import Process, called, descendants, events
+from bench.agent_kills import events
+from bench.kills import Process, called, descendants
 
 POLL = 0.2
 JUDGING = "ray::worker"

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from bench.agent_kills import descendants, left
+from bench.kills import descendants, left
 
 SLEEPS = "import time; time.sleep(600)"
 PARENT = f"""import subprocess, sys

@@ -14,7 +14,7 @@ import pytest
 from argus.agent.judge import Judgement, JudgeProcess
 from argus.agent.judging import ClusterJudges
 from argus.cluster import Pool
-from bench.agent_kills import Process, called, descendants
+from bench.kills import Process, called, descendants
 from bench.ray_kill import JUDGING
 from tests.agent_judge.test_process import NAIVE, PROBLEM, changed
 

@@ -35,6 +35,7 @@ from argus.check.rounding import ErrorBound, rounding
 from argus.device.simulated import JitDevice
 from argus.ir.interp import extents
 from argus.ir.kernel import Kernel
+from argus.ir.ops import Atomic, Load, Store, walk
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.lang.errors import ProgramError
@@ -215,12 +216,18 @@ def _outside_bound(
 
 
 def _outside(kernel: Kernel, shown: Counterexample) -> bool:
+    """A named access begins outside of an axis, or runs beyond its end: its later elements are of the next row."""
+    accesses = [op.access for op in walk(kernel.body) if op.id == shown.op and isinstance(op, Load | Store | Atomic)]
     for party in shown.operands:
         tensor = next((t for t in kernel.tensors if t.name == party.tensor), None)
         if tensor is not None:
             limits = dict(zip(tensor.axes, extents(tensor, shown.sizes), strict=True))
             if any(not 0 <= at < limits.get(axis, at + 1) for axis, at in party.coords.items()):
                 return True
+            for access in accesses:
+                axis = tensor.axes[access.axis]
+                if access.memory is tensor and party.coords[axis] + access.count > limits[axis]:
+                    return True
     return False
 
 

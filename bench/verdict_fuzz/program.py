@@ -39,6 +39,8 @@ class Generated:
     unused: frozenset[str] = frozenset()
     others: tuple[Generated, ...] = ()
     """The same program with other scalars."""
+    mistaken: bool = False
+    """The specification says something else on purpose; `meaning` is its."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ FAMILIES: dict[str, Callable[[Random], Generated]] = {
 
 @dataclass(frozen=True)
 class FuzzSource:
-    """`mutation` is empty for a kernel as generated."""
+    """`mutation` is empty for a kernel as generated, unless its specification is another one on purpose."""
 
     program: Generated
     text: str
@@ -55,12 +55,13 @@ def source(seed: int, n: int, first: bool = False) -> FuzzSource:
     if not first and Random(f"{seed}:{n}:instead").random() < share:
         name = other
     program = FAMILIES[name](dice)
+    generated = FuzzSource(program, program.source, "specification" if program.mistaken else "")
     if name not in GIVEN and dice.random() < WEIGHTS["right"]:
-        return FuzzSource(program, program.source)
+        return generated
     for mutant in mutants(program.source, dice, WEIGHTS["tries"]):
         if readable(program, mutant.source):
             return FuzzSource(program, mutant.source, mutant.kind, mutant.line)
-    return FuzzSource(program, program.source)
+    return generated
 
 
 def readable(program: Generated, text: str) -> bool:

@@ -113,7 +113,8 @@ def conversions(dice: Random) -> Generated:
     drawn = _drawn(given, Numbers(max(ours.low, -most), most, ours.digits), theirs)
     sizes = tuple({"N": -(-n // each) * each} for n in around(span))
     constructs = ("conversions", given.name, made.name, *(["saturate"] if saturate else []))
-    return Generated("conversions", source, constructs, sizes, meaning, draws={"X": drawn})
+    wrong = cut and not stated
+    return Generated("conversions", source, constructs, sizes, meaning, draws={"X": drawn}, mistaken=wrong)
 
 
 def _clamp(theirs: Numbers) -> str:

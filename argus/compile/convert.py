@@ -253,7 +253,7 @@ def _int_to_float(c: EmitContext, op: Convert) -> str:
     wide = "double" if target.bits == 64 or through else "float"
     cast = "sitofp" if source.dtype.kind == "int" else "uitofp"
     kind = vector(element_type(source.dtype), count)
-    text = _kept_apart(c, kind, c.typed(source))
+    text = kept_apart(c, kind, c.typed(source))
     if through and bits == 64:
         text = _odd_53(c, text, count)
     text = c.function.let(f"{cast} {kind} {text} to {vector(wide, count)}")
@@ -286,7 +286,7 @@ def _int_to_int(c: EmitContext, op: Convert) -> str:
         text = _cut_to_sign(c, text, kind, op)
     if result.dtype.bits > source.bits:
         grow = "sext" if source.kind == "int" else "zext"
-        text = c.function.let(f"{grow} {kind} {_kept_apart(c, kind, text)} to {vector(f'i{result.dtype.bits}', count)}")
+        text = c.function.let(f"{grow} {kind} {kept_apart(c, kind, text)} to {vector(f'i{result.dtype.bits}', count)}")
     elif result.dtype.bits < source.bits:
         text = _narrow(c, text, source.bits, source.kind == "int", op)
     return c.packed(text, result)
@@ -305,7 +305,7 @@ def _cut_to_sign(c: EmitContext, text: str, kind: str, op: Convert) -> str:
     return text
 
 
-def _kept_apart(c: EmitContext, kind: str, text: str) -> str:
+def kept_apart(c: EmitContext, kind: str, text: str) -> str:
     """The same value; without this LLVM merges an extension into a narrow load and moves the load here."""
     return c.function.let(f"freeze {kind} {text}")
 

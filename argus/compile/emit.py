@@ -178,8 +178,8 @@ def _as_i32(c: EmitContext, text: str, dtype: DType) -> str:
         raise c.fail("C101", f"a {dtype} value is not an index; convert it to an integer first")
     if dtype.bits > 32:
         return c.function.let(f"trunc {dtype.llvm} {text} to i32")
-    grow = "sext" if dtype.kind == "int" else "zext"
-    return c.function.let(f"{grow} {element_type(dtype)} {text} to i32")
+    grow, kind = "sext" if dtype.kind == "int" else "zext", element_type(dtype)
+    return c.function.let(f"{grow} {kind} {convert.kept_apart(c, kind, text)} to i32")
 
 
 def _emit_mfma(c: EmitContext, op: ops.Mfma) -> None:

@@ -42,13 +42,14 @@ def _counterexample(flow: KernelWalk, conflict: LdsConflict, total: int) -> Coun
     execution, values = found
     outcome = replay(flow.kernel, execution, {}, interp.InterpSchedule("forward", "late"))
     wanted = {first.touch.op.id, second.touch.op.id}
-    confirmed = outcome is not None and any(
-        h.kind in ("race", "overlap") and {h.first[0], h.second[0]} == wanted for h in outcome.hazards
-    )
-    if not confirmed:
+    hazards = () if outcome is None else outcome.hazards
+    seen = [h for h in hazards if h.kind in ("race", "overlap") and {h.first[0], h.second[0]} == wanted]
+    if not seen:
         return f"the accesses of {lines} may overlap, but the replay does not show it"
     env = {v.name: n for v, n in values.items()}
-    operands = _parties(flow, conflict, env)
+    operands = _parties(flow, conflict, seen[0].byte, env)
+    if operands is None:
+        return f"the accesses of {lines} overlap when replayed, but no two threads were found for it"
     buffer = second.touch.buffer.name
     more = f" (and {total - 1} more pairs)" if total > 1 else ""
     message = f"{_what(conflict, operands)} {buffer} {_missing(conflict, operands)}{more}"
@@ -114,25 +115,16 @@ def _help(conflict: LdsConflict, operands: tuple[Party, Party]) -> str:
     return f"put a barrier between {where}"
 
 
-def _parties(flow: KernelWalk, conflict: LdsConflict, env: dict[str, int]) -> tuple[Party, Party]:
-    """The two smallest threads of different waves that touch the granule."""
-    sides: list[list[tuple[int, int]]] = []
-    for live in (conflict.first, conflict.second):
-        shift = 0
-        if live is conflict.first:
-            difference = E.as_expr(conflict.first.touch.rest - conflict.second.touch.rest)
-            shift = difference.value // flow.memory.unit if difference.op == "const" else 0
-        sides.append(_threads_at(flow, live, conflict.granule - shift))
-    same_wave = conflict.first.counter != conflict.second.counter
-    pairs = [
-        (x, y)
-        for x in sides[0]
-        for y in sides[1]
-        if x[0] // 64 != y[0] // 64 or (same_wave and x[0] // 64 == y[0] // 64)
-    ]
-    pairs = pairs or [(x, y) for x in sides[0] for y in sides[1] if x[0] != y[0]]  # two arms of one wave
+def _parties(flow: KernelWalk, conflict: LdsConflict, byte: int, env: dict[str, int]) -> tuple[Party, Party] | None:
+    """The two smallest threads that touch one granule: the first that may conflict, else that of the byte at which the
+    replay has seen it. In two arms of one wave the first may be touched by one thread alone, which takes one arm."""
+    unit = flow.memory.unit
+    for granule in (conflict.granule, byte // unit):
+        if pairs := _pairs(flow, conflict, granule):
+            break
+    else:
+        return None
     (one, element), (other, other_element) = pairs[0]
-    byte = conflict.granule * flow.memory.unit
     made = []
     for live, thread, n in ((conflict.first, one, element), (conflict.second, other, other_element)):
         buffer = live.touch.buffer
@@ -140,9 +132,28 @@ def _parties(flow: KernelWalk, conflict: LdsConflict, env: dict[str, int]) -> tu
         values = {var.name: int(E.evaluate(value, env)) for var, value in known}  # a loop that has ended has no turn
         when = "".join(f" at {name}={value}" for name, value in values.items())
         verb = "writes" if live.touch.write else "reads"
-        text = f"byte {byte - buffer.base} of {buffer.name}"
+        text = f"byte {granule * unit - buffer.base} of {buffer.name}"
         made.append(Party(f"{verb}{when}", thread, n, text, span=live.touch.op.span))
     return made[0], made[1]
+
+
+def _pairs(flow: KernelWalk, conflict: LdsConflict, granule: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Threads with their elements that touch the granule: of different waves; of one, where its order is not enough."""
+    sides: list[list[tuple[int, int]]] = []
+    for live in (conflict.first, conflict.second):
+        shift = 0
+        if live is conflict.first:
+            difference = E.as_expr(conflict.first.touch.rest - conflict.second.touch.rest)
+            shift = difference.value // flow.memory.unit if difference.op == "const" else 0
+        sides.append(_threads_at(flow, live, granule - shift))
+    same_wave = conflict.first.counter != conflict.second.counter
+    pairs = [
+        (x, y)
+        for x in sides[0]
+        for y in sides[1]
+        if x[0] // 64 != y[0] // 64 or (same_wave and x[0] // 64 == y[0] // 64)
+    ]
+    return pairs or [(x, y) for x in sides[0] for y in sides[1] if x[0] != y[0]]  # two arms of one wave
 
 
 def _threads_at(flow: KernelWalk, live: LiveAccess, granule: int) -> list[tuple[int, int]]:

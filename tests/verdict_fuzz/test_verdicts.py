@@ -21,8 +21,8 @@ def test_no_disagreement(part: int) -> None:
     assert all(r["exact"] in ("equal", "exact", "not followed") for r in rows if r["truth"] in ("right", "vague"))
 
 
-@pytest.mark.parametrize("n", [601, 5161])
-def test_a_specification_that_does_not_saturate_is_meant_to_be_wrong(n: int) -> None:
+@pytest.mark.parametrize("n", [601, 3846, 5161])
+def test_a_specification_that_saturates_otherwise_is_meant_to_be_wrong(n: int) -> None:
     row = answer({"seed": 83, "n": n})
     assert row["mutation"] == "specification"
     assert (row["truth"], row["fault"]) == ("wrong", "")

@@ -113,7 +113,7 @@ def conversions(dice: Random) -> Generated:
     drawn = _drawn(given, Numbers(max(ours.low, -most), most, ours.digits), theirs)
     sizes = tuple({"N": -(-n // each) * each} for n in around(span))
     constructs = ("conversions", given.name, made.name, *(["saturate"] if saturate else []))
-    wrong = cut and not stated
+    wrong = stated != cut and (saturate or not made.real)  # floats beyond their type are outside of the premises
     return Generated("conversions", source, constructs, sizes, meaning, draws={"X": drawn}, mistaken=wrong)
 
 

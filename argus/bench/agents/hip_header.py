@@ -69,6 +69,9 @@ static __device__ __forceinline__ float fmaxf(float x, float y) { return __built
 static __device__ __forceinline__ float fminf(float x, float y) { return __builtin_fminf(x, y); }
 static __device__ __forceinline__ float ldexpf(float x, int n) { return __builtin_ldexpf(x, n); }
 static __device__ __forceinline__ float __expf(float x) { return __builtin_amdgcn_exp2f(x * 0x1.715476p+0f); }
+static __device__ __forceinline__ bool isfinite(float x) { return __builtin_isfinite(x); }
+static __device__ __forceinline__ bool isinf(float x) { return __builtin_isinf(x); }
+static __device__ __forceinline__ bool isnan(float x) { return __builtin_isnan(x); }
 static __device__ __forceinline__ int min(int x, int y) { return x < y ? x : y; }
 static __device__ __forceinline__ int max(int x, int y) { return x > y ? x : y; }
 
@@ -115,6 +118,9 @@ struct hip_bfloat16 {
 };
 typedef hip_bfloat16 __hip_bfloat16;
 namespace at {
+typedef hip_bfloat16 BFloat16;
+}
+namespace c10 {
 typedef hip_bfloat16 BFloat16;
 }
 """

@@ -12,6 +12,7 @@ published ones (`published_ratio`: the publication's own reference over theirs),
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -68,9 +69,11 @@ class AgentRow:
         return self.reference_ms / self.published_ms
 
     def to_json(self) -> dict[str, Any]:
+        share = self.error_share
+        finite = share is None or math.isfinite(share)
         return {
             "system": self.system, "variant": self.variant, "problem": self.problem, "size": self.size,
-            "status": self.status, "reason": self.reason, "error_share": self.error_share,
+            "status": self.status, "reason": self.reason, "error_share": share if finite else str(share),
             "ours_simulated": None if self.ours is None else self.ours.to_json(), "ours": self.ours_detail,
             "theirs_simulated": None if self.theirs is None else self.theirs.to_json(),
             "verdict_simulated": None if self.verdict is None else self.verdict.to_json(),

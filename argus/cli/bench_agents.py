@@ -11,6 +11,7 @@ and are imported in a worker, if `--run-python` says so. What cannot take part i
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ def _text(found: SolutionSet, rows: Iterator[AgentRow]) -> int:
     by_problem: dict[ProblemName, list[AgentRow]] = {name: [] for name in PROBLEMS}
     for row in rows:
         by_problem[row.problem].append(row)
+        print(f"{row.problem} {row.size} {row.name}: {row.status}", file=sys.stderr, flush=True)
     for problem, those in by_problem.items():
         if those:
             print(f"\n{table(problem, those)}")

@@ -166,9 +166,9 @@ def test_a_missing_compiler_is_a_reason(tmp_path: Path) -> None:
 def test_the_first_error_of_the_compiler_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARGUS_CACHE", str(tmp_path / "cache"))
     fake = tmp_path / "clang-fake"
-    fake.write_text("#!/bin/sh\necho 'k.hip:1:2: error: unknown name wmma' >&2\nexit 1\n")
+    fake.write_text("#!/bin/sh\nprintf 'k.hip:1:2: error: unknown name\\n    1 | using wmma;\\n' >&2\nexit 1\n")
     fake.chmod(0o755)
-    with pytest.raises(SolutionRefused, match="does not compile: unknown name wmma"):
+    with pytest.raises(SolutionRefused, match=r"does not compile: unknown name \(`using wmma;`\)"):
         hip_compile.compiled("text", ("-O3",), Clang(str(fake), "19.0"))
 
 

@@ -1,4 +1,4 @@
-"""`argus bench agents`: rows with objects of our own in the place of compiled ones; a wrong or missing one wins nothing."""
+"""`argus bench agents`: rows with objects of our own in place of compiled ones; a wrong or missing one wins nothing."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_the_table_says_where_figures_come_from() -> None:
     head, _, first, second = text.splitlines()
     assert head.count("(simulated") == 3
     assert head.count("(published)") == 2
-    assert "| faster, 0.10 (0.08 to 0.12) | 900 | 0.333 (library) |" in first
+    assert "| faster, 0.10 (0.08 to 0.12) | 900.0 | 0.333 (library) |" in first
     assert "left out: a/b" in second
     assert "…" in second
 

@@ -88,5 +88,10 @@ def compiled(text: str, flags: Sequence[str], compiler: Clang) -> bytes:
 
 
 def _first_error(said: str) -> str:
-    lines = [line.partition("error: ")[2] for line in said.splitlines() if "error: " in line]
-    return lines[0] if lines else (said.strip().splitlines() or ["no message"])[-1]
+    """The first message and the line it is about."""
+    lines = said.splitlines()
+    for number, line in enumerate(lines):
+        if "error: " in line:
+            about = lines[number + 1].partition("|")[2].strip() if number + 1 < len(lines) else ""
+            return line.partition("error: ")[2] + (f" (`{about}`)" if about else "")
+    return lines[-1] if lines else "no message"

@@ -27,7 +27,7 @@ def table(problem: ProblemName, rows: Sequence[AgentRow]) -> str:
         known, ratio = row.published_ms, row.published_ratio
         cells = [
             str(row.size), row.name, _result(row), _us(row.theirs), _us(row.ours), cell(row.verdict),
-            "-" if known is None else f"{1000 * known:.4g}",
+            "-" if known is None else f"{1000 * known:.{1 if known < 1.0 else 0}f}",
             "-" if ratio is None else f"{ratio:.3g} ({row.reference})",
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")

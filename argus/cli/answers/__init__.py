@@ -62,6 +62,7 @@ ANSWERS: tuple[type[Answer], ...] = (
 
 __all__ = [
     "ANSWERS",
+    "AgentsAnswer",
     "AlgebraAnswer",
     "Answer",
     "BenchAnswer",

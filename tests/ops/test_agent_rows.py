@@ -48,7 +48,8 @@ s_endpgm
 RIGHT = assemble(COPY.format(change=""), args=2)
 DOUBLED = assemble(COPY.format(change="v_add_f32 v2, v2, v2"), args=2)
 SILENT = assemble("s_endpgm", args=2)
-OBJECTS = {"right": RIGHT, "doubled": DOUBLED, "silent": SILENT, "junk": b"no object"}
+INVALID = assemble(".long 0xffffffff\ns_endpgm", args=2)
+OBJECTS = {"right": RIGHT, "doubled": DOUBLED, "silent": SILENT, "invalid": INVALID, "junk": b"no object"}
 OURS = Timed(100.0, 2100.0, "", Interval(80.0, 120.0, Regime.SMALL))
 
 
@@ -128,6 +129,7 @@ def test_a_wrong_one_is_no_win(run: Callable[..., list[AgentRow]]) -> None:
     ("changes", "why"),
     [
         ({"system": "junk"}, ""),
+        ({"system": "invalid"}, "ARG-M110"),
         ({"system": "right", "kernel": "other"}, "0 kernels other"),
         ({"system": "right", "block": ()}, "threads of its workgroup"),
         ({"system": "right", "grid": ("cdiv(Z, 64)",)}, "Z is not known"),
@@ -180,7 +182,7 @@ def test_the_table_says_where_figures_come_from() -> None:
     head, _, first, second = text.splitlines()
     assert head.count("(simulated") == 3
     assert head.count("(published)") == 2
-    assert "| faster, 0.10 (0.08 to 0.12) | 900.0 | 0.333 (library) |" in first
+    assert "| faster, 0.1 (0.08 to 0.12) | 900.0 | 0.333 (library) |" in first
     assert "left out: a/b" in second
     assert "…" in second
 

@@ -50,12 +50,16 @@ def device_text(
     return kept
 
 
-def source_text(path: Path) -> str:
-    """The C++ text of a file; of a Python file its longest string that holds a kernel."""
+def file_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExtractionError(f"{path} cannot be read") from error
+
+
+def source_text(path: Path) -> str:
+    """The C++ text of a file; of a Python file its longest string that holds a kernel."""
+    text = file_text(path)
     if path.suffix != ".py":
         return text
     try:

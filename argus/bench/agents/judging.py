@@ -18,9 +18,11 @@ from argus.bench.agents.launching import Compilers, built
 from argus.bench.agents.problem import AgentProblem
 from argus.bench.agents.refusal import SolutionRefused
 from argus.bench.agents.solutions import AgentSolution, AgentVariant
-from argus.machine import LaunchError, MachineError
+from argus.machine import MachineError
 
 TOLERANCE = 2.0**-6
+NOT_JUDGED = ("ARG-M107", "ARG-M108", "ARG-M109", "ARG-M110", "ARG-M111")
+"""What stops a launch and is no wrong result: it is too long, too large, not translated, no code, or no launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,9 @@ def judged(
         raise SolutionRefused(f"no argument is an output: {', '.join(case.wanted)}")
     try:
         ready.launch()
-    except LaunchError as error:
-        raise SolutionRefused(str(error).splitlines()[0]) from error
     except MachineError as error:
+        if error.report.code in NOT_JUDGED:
+            raise SolutionRefused(str(error).splitlines()[0]) from error
         return SolutionJudgement(False, float("inf"), str(error).splitlines()[0])
     found = [compared(case.arrays[name].astype(np.float64), case.wanted[name]) for name in outputs]
     return max(found, key=lambda judgement: judgement.share)

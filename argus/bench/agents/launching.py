@@ -20,7 +20,7 @@ from argus import machine
 from argus.bench import triton_compile
 from argus.bench.agents import hip_compile
 from argus.bench.agents.expressions import whole_number
-from argus.bench.agents.hip_text import ExtractionError, device_text
+from argus.bench.agents.hip_text import ExtractionError, device_text, file_text
 from argus.bench.agents.refusal import SolutionRefused
 from argus.bench.agents.solutions import AgentSolution, AgentVariant
 from argus.bench.agents.triton_source import triton_job
@@ -132,10 +132,11 @@ def _triton(
     compilers: Compilers,
 ) -> ReadySolution:
     path = solution.path(root)
+    text = file_text(path)
     if not compilers.run_python:
         raise SolutionRefused("a Triton source is Python and would be executed; say --run-python if it may")
     given = {name: _type(name, value) for name, value in args.items()}
-    job = triton_job(path.read_text(encoding="utf-8"), solution.kernel, given, variant.fixed, variant.options)
+    job = triton_job(text, solution.kernel, given, variant.fixed, variant.options)
     code, lds = triton_compile.compiled(job, f"{solution.system} {variant.name}".strip())
     if lds > LDS_BYTES:
         raise SolutionRefused(f"{lds} bytes of LDS")

@@ -8,7 +8,8 @@ from argus.bench.agents.problems import PROBLEMS
 from argus.bench.agents.rows import AgentRow
 from argus.bench.agents.solutions import ProblemName
 from argus.bench.kept import Timed
-from argus.bench.verdict import cell, counted
+from argus.bench.verdict import counted
+from argus.clock.paired import Paired
 
 LIMIT = 160
 """Letters of a reason in a cell; the whole one is in `--json`."""
@@ -26,12 +27,16 @@ def table(problem: ProblemName, rows: Sequence[AgentRow]) -> str:
     for row in rows:
         known, ratio = row.published_ms, row.published_ratio
         cells = [
-            str(row.size), row.name, _result(row), _us(row.theirs), _us(row.ours), cell(row.verdict),
+            str(row.size), row.name, _result(row), _us(row.theirs), _us(row.ours), _verdict(row.verdict),
             "-" if known is None else f"{1000 * known:.{1 if known < 1.0 else 0}f}",
             "-" if ratio is None else f"{ratio:.3g} ({row.reference})",
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _verdict(found: Paired | None) -> str:
+    return "-" if found is None else f"{found.verdict}, {found.ratio:.2g} ({found.low:.2g} to {found.high:.2g})"
 
 
 def _us(time: Timed | None) -> str:
@@ -50,5 +55,5 @@ def summary(rows: Sequence[AgentRow]) -> list[str]:
     lines = [f"{len(rows)} rows; ours beside right ones: {len(right)}{counted(right)}"]
     if wrong or out:
         lines.append(f"{wrong} with a wrong result and {out} left out: neither counts for anybody")
-    notes = {f"{row.problem}, {row.name}: {row.note}": None for row in rows if row.note}
+    notes = {f"{row.problem}, {row.system}: {row.note}": None for row in rows if row.note}
     return [*lines, *notes]

@@ -71,9 +71,6 @@ class CopyProblem:
     def ours(self, size: int, kept: Kept) -> OursTimed:
         return OursTimed(OURS, "copy", lambda: Contestant("ours", "", ()))
 
-    def tflops(self, size: int, us: float) -> float:
-        return 0.0
-
 
 def solution(system: str, **changes: Any) -> AgentSolution:
     known: dict[str, Any] = {"problem": "gemm", "language": "hip", "file": f"{system}.cu", "kernel": "kernel"}
@@ -120,8 +117,8 @@ def test_a_wrong_one_is_no_win(run: Callable[..., list[AgentRow]]) -> None:
     assert doubled.theirs is not None
     assert doubled.verdict is None
     assert silent.verdict is None
-    assert summary([doubled, silent])[0] == "2 rows; ours beside right ones: 0"
-    assert "2 with a wrong result and 0 left out: neither counts for anybody" in summary([doubled, silent])
+    (said,) = summary([doubled, silent])
+    assert said == "2 rows: 0 right, 2 wrong, 0 left out; ours beside the 0 that are right and timed"
     assert silent.to_json()["error_share"] == "inf"
 
 
@@ -137,7 +134,6 @@ def test_a_wrong_one_is_no_win(run: Callable[..., list[AgentRow]]) -> None:
         ({"system": "right", "arguments": {"y": "Y"}}, "takes 2 arguments"),
         ({"system": "right", "block": (2048,)}, "2048 threads"),
         ({"system": "right", "file": "gone.cu"}, "no gone.cu"),
-        ({"system": "right", "untimed": "too long"}, "not timed: too long"),
         ({"system": "right", "language": "triton"}, "--run-python"),
     ],
 )
@@ -159,6 +155,14 @@ def test_without_a_compiler_the_row_is_left_out(
     monkeypatch.setattr(hip_compile, "clang", missing)
     (row,) = run(solution("right"))
     assert (row.status, row.reason) == ("left out", "no clang 17 or later")
+
+
+def test_a_right_one_that_is_not_timed_has_no_verdict(run: Callable[..., list[AgentRow]]) -> None:
+    told, failed = run(solution("right", untimed="too long"), solution("right", steps="bx + NOWHERE"))
+    assert told.status == failed.status == "right"
+    assert told.reason == "not timed: too long"
+    assert "NOWHERE is not known" in failed.reason
+    assert told.verdict is failed.verdict is told.theirs is None
 
 
 def test_sizes_of_a_variant_and_rows_without_the_clock(run: Callable[..., list[AgentRow]]) -> None:
@@ -244,6 +248,6 @@ def test_the_command_answers_and_says_what_is_missing(
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "left out: there is no gone.cu" in said
-    assert "1 left out: neither counts for anybody" in said
+    assert "1 rows: 0 right, 0 wrong, 1 left out" in said
     file.write_text("{")
     assert main(words) == 2

@@ -54,9 +54,6 @@ class AttentionProblem:
         choice = choose_attention(size, size, D, "bf16", True)
         return OursTimed(row.ours, row.detail, lambda: attention.ours(size, choice))
 
-    def tflops(self, size: int, us: float) -> float:
-        return 2e-6 * BATCH * HEADS * size**2 * D / us
-
 
 def reference(q: Any, k: Any, v: Any) -> Wide:
     """The result in float64, heads first."""

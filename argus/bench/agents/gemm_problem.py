@@ -43,6 +43,3 @@ class GemmProblem:
 
         words = f"agents ours {choice.text()} {mark(prepared(choice).code)} at {size}"
         return OursTimed(kept.time(words, make, OSError), choice.text(), make)
-
-    def tflops(self, size: int, us: float) -> float:
-        return 2e-6 * size**3 / us

@@ -2,7 +2,7 @@
 
     ready = built(solution, variant, sizes, values, root, Compilers(clang=None, run_python=True))
     ready.work("K-Search")                    a `Work` for the clock
-    ready.launch(arrays)                      on the machine, with arrays
+    ready.launch()                            on the machine, where `values` are arrays
 
 `values` are the problem's operands or arrays by name; what is not among them is an expression of the sizes.
 """
@@ -76,7 +76,7 @@ def built(
     compilers: Compilers,
 ) -> ReadySolution:
     """Ready to launch; SolutionRefused says why it cannot be."""
-    known = {**sizes, **{name: value for name, value in variant.fixed.items() if isinstance(value, int)}}
+    known = variant.known(sizes)
     args = {
         name: values[text] if text in values else np.int32(whole_number(text, known))
         for name, text in solution.arguments.items()

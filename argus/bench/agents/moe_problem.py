@@ -64,9 +64,6 @@ class MoeProblem:
         whole = Timed(row.us, row.ours[0].mhz, interval=row.interval)
         return OursTimed(whole, "four launches: gate and up, quantise, down, combine", lambda: moe.ours(size))
 
-    def tflops(self, size: int, us: float) -> float:
-        return 6e-6 * size * TOPK * DIM * INTER / us
-
 
 def _shapes(sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
     t, d, i, e, topk = sizes.values()

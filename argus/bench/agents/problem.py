@@ -67,8 +67,6 @@ class AgentProblem(Protocol):
 
     def ours(self, size: int, kept: Kept) -> OursTimed: ...
 
-    def tflops(self, size: int, us: float) -> float: ...
-
 
 def never_written(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """An output before a launch: what a kernel leaves out stays NaN."""

@@ -3,11 +3,11 @@
     row = agent_row(solution, variant, 4096, found, root, Compilers(run_python=True), Kept())
     row.status, row.theirs, row.verdict          "right", Timed(...), Paired("faster", 0.12, ...)
 
-`right`      compiled, right at the small size, timed
+`right`      compiled, and right at the small size; without a verdict if it was not timed
 `wrong`      a wrong result at the small size: it may be timed, and there is no verdict
-`left out`   not found, not compiled, not launched or not timed: the reason is beside it
-Only rows that are right have a verdict and count. Simulated times form ratios with simulated ones, published with
-published ones (`published_ratio`: the publication's own reference over theirs), never one with the other.
+`left out`   not found, not compiled or not launched: the reason is beside it
+Only rows that are right have a verdict, and only verdicts count. Simulated times form ratios with simulated ones,
+published with published ones (`published_ratio`: the publication's own reference over theirs), never both together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from argus.bench.kept import Kept, Timed, mark
 from argus.bench.others import Best
 from argus.bench.verdict import verdict
 from argus.clock.paired import Paired
-from argus.machine import LaunchError, MachineError
+from argus.machine import MachineError
 
 Status = Literal["right", "wrong", "left out"]
 
@@ -144,7 +144,7 @@ def _blank(solution: AgentSolution, variant: AgentVariant, size: int, reference:
 def _timed(
     run: AgentRun, solution: AgentSolution, variant: AgentVariant, row: AgentRow, mine: dict[int, OursTimed]
 ) -> AgentRow:
-    """The row with both times; a right one that cannot be timed is left out."""
+    """The row with both times; without a time it has no verdict."""
     problem = run.problems[solution.problem]
     if row.size not in mine:
         mine[row.size] = problem.ours(row.size, run.kept)
@@ -152,16 +152,15 @@ def _timed(
     row = replace(row, ours=ours.timed, ours_detail=ours.detail)
     try:
         if solution.untimed:
-            raise SolutionRefused(f"not timed: {solution.untimed}")
+            raise SolutionRefused(solution.untimed)
         sizes = problem.sizes(row.size)
         ready = built(solution, variant, sizes, problem.operands(row.size), run.root, run.compilers)
         make = partial(contestant, ready, solution, variant, sizes)
         theirs = run.kept.time(_words(ready, solution, row), make, SolutionRefused)
         if theirs.why:
-            raise SolutionRefused(f"not timed: {theirs.why}")
+            raise SolutionRefused(theirs.why)
     except SolutionRefused as error:
-        reason = "; ".join(filter(None, (row.reason, str(error))))
-        return replace(row, status="left out" if row.status == "right" else row.status, reason=reason)
+        return replace(row, reason="; ".join(filter(None, (row.reason, f"not timed: {error}"))))
     row = replace(row, theirs=theirs)
     return replace(row, verdict=_verdict(run, ours, theirs, make)) if row.status == "right" else row
 
@@ -182,12 +181,11 @@ def contestant(
     """The launch with a sample of it executed; workgroups of unlike length get theirs from `steps`."""
     try:
         part = executed(ready.work(solution.system))
-    except (MachineError, LaunchError, ValueError, MemoryError) as error:
-        raise SolutionRefused(str(error).splitlines()[0]) from error
+    except (MachineError, ValueError) as error:
+        raise SolutionRefused((str(error).splitlines() or ["no reason"])[0]) from error
     if solution.steps and part.recorded.work is not None:
-        known = {**sizes, **{name: value for name, value in variant.fixed.items() if isinstance(value, int)}}
         across, down, deep = (*ready.grid, 1, 1)[:3]
-        found = steps_of(solution.steps, known, (across, down, deep))
+        found = steps_of(solution.steps, variant.known(sizes), (across, down, deep))
         part.recorded.work = lengths(part.recorded.work, found.__getitem__, len(found))
     return Contestant(solution.system, variant.name, (part,))
 

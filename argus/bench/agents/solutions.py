@@ -1,6 +1,6 @@
 """The file of solutions: whose kernel stands where in the folder, how it is launched, which times were published.
 
-    found = read(Path("solutions.json"), Path("artifact"))
+    found = read(Path("solutions.json"))
     found.solutions[0].system, found.solutions[0].path(root)
 
 A kernel's arguments are named as the kernel names them and given by operands and sizes of the problem (`problems.py`),
@@ -10,6 +10,7 @@ leads nowhere but into the folder, and only flags of `FLAGS` reach the compiler.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +33,10 @@ class AgentVariant(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     options: dict[str, int] = {}
     """Triton's options: num_warps, num_stages, …"""
     published_ms: dict[str, float] = {}
+
+    def known(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """The names that an expression of this variant knows."""
+        return {**sizes, **{name: value for name, value in self.fixed.items() if isinstance(value, int)}}
 
 
 class AgentSolution(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):

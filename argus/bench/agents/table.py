@@ -50,10 +50,9 @@ def _result(row: AgentRow) -> str:
 
 def summary(rows: Sequence[AgentRow]) -> list[str]:
     """Counts of verdicts over right rows, of the others, and the notes of the file."""
-    right = [row.verdict for row in rows if row.status == "right"]
-    wrong, out = (sum(row.status == status for row in rows) for status in ("wrong", "left out"))
-    lines = [f"{len(rows)} rows; ours beside right ones: {len(right)}{counted(right)}"]
-    if wrong or out:
-        lines.append(f"{wrong} with a wrong result and {out} left out: neither counts for anybody")
+    verdicts = [row.verdict for row in rows if row.verdict is not None]
+    right, wrong, out = (sum(row.status == status for row in rows) for status in ("right", "wrong", "left out"))
+    counts = f"{len(rows)} rows: {right} right, {wrong} wrong, {out} left out"
+    lines = [f"{counts}; ours beside the {len(verdicts)} that are right and timed{counted([*verdicts])}"]
     notes = {f"{row.problem}, {row.system}: {row.note}": None for row in rows if row.note}
     return [*lines, *notes]

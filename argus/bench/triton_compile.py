@@ -42,7 +42,7 @@ class Job:
     source: str
     function: str
     types: Mapping[str, str]
-    fixed: Mapping[str, int | bool]
+    fixed: Mapping[str, int | bool | float]
     aligned: tuple[int, ...]
     options: Mapping[str, int]
 

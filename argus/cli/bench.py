@@ -19,7 +19,7 @@ from argus.bench.aiter_objects import AiterError
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed
 from argus.bench.table_work import rows
-from argus.cli import bench_kernelbench, bench_layers
+from argus.cli import bench_agents, bench_kernelbench, bench_layers
 from argus.cli.answers import BenchAnswer, emit
 from argus.cli.bench_layers import LAYERS, list_all, table_work
 from argus.cli.many_machines import workplace
@@ -36,6 +36,8 @@ ABLATED = (4096, 4096, 4096)
 def handle(args: argparse.Namespace) -> int:
     if args.family[0] == "kernelbench":
         return bench_kernelbench.handle(args)
+    if args.family[0] == "agents":
+        return bench_agents.handle(args)
     known = ("gemm", *LAYERS, *memory.FAMILIES)
     for family in args.family:
         if family not in known:

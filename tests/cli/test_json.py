@@ -183,6 +183,7 @@ def test_every_verb_takes_json() -> None:
 def test_every_answer_is_tested_or_named() -> None:
     known = {name_of(kind) for kind in ANSWERS}
     elsewhere = {"argus.error", "argus.verify-all", "argus.optimize", "argus.clock.ablate", *WITH_TORCH}
+    elsewhere.add("argus.bench.agents")  # tests/ops/test_agent_rows.py
     assert known == set(COMMANDS) | elsewhere
 
 

@@ -25,6 +25,7 @@ from argus.cli.answers.journal import (
     VerifyAnswer,
 )
 from argus.cli.answers.launches import (
+    AgentsAnswer,
     AlgebraAnswer,
     BenchAnswer,
     ClockScoresAnswer,
@@ -52,7 +53,7 @@ from argus.cli.answers.proofs import (
 )
 
 ANSWERS: tuple[type[Answer], ...] = (
-    AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer,
+    AgentsAnswer, AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer,
     CorpusAnswer, DiffAnswer, DocsAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer,
     ExplainTimeAnswer, FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KernelBenchAnswer, KnowledgeAnswer,
     LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, PlanAnswer, RegistersAnswer, ReportAnswer, RunAnswer,
@@ -61,6 +62,7 @@ ANSWERS: tuple[type[Answer], ...] = (
 
 __all__ = [
     "ANSWERS",
+    "AgentsAnswer",
     "AlgebraAnswer",
     "Answer",
     "BenchAnswer",

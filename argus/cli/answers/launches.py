@@ -1,4 +1,4 @@
-"""Answers of `run`, `time`, `compare`, `clock`, `bench` and `machine`. Times are simulated."""
+"""Answers of `run`, `time`, `compare`, `clock`, `bench` and `machine`. Times are simulated unless named published."""
 
 from __future__ import annotations
 
@@ -327,6 +327,46 @@ class BenchAnswer(Answer, kw_only=True):
     schema: Literal["argus.bench"] = "argus.bench"
     label: str
     results: list[BenchPart]
+
+
+class AgentTimePart(AnswerPart, kw_only=True):
+    """A simulated time at the sustained clock, in microseconds."""
+
+    us: float
+    mhz: float
+    why: str
+    interval: IntervalPart | None
+
+
+class AgentRowPart(AnswerPart, kw_only=True):
+    """A kernel of another system at a published size. Figures named `simulated` and `published` form no ratio with each
+    other; `error_share`: the largest error at the small size as a part of its tolerance."""
+
+    system: str
+    variant: str
+    problem: Literal["gemm", "attention", "moe"]
+    size: int
+    status: Literal["right", "wrong", "left out"]
+    reason: str
+    error_share: float | str | None
+    ours_simulated: AgentTimePart | None
+    ours: str
+    theirs_simulated: AgentTimePart | None
+    verdict_simulated: PairedPart | None
+    published_ms: float | None
+    published_reference: str
+    published_reference_ms: float | None
+    published_reference_over_theirs: float | None
+    note: str
+
+
+class AgentsAnswer(Answer, kw_only=True):
+    """`argus bench agents`: `source` says who published the kernels and their times."""
+
+    schema: Literal["argus.bench.agents"] = "argus.bench.agents"
+    label: str
+    source: str
+    rows: list[AgentRowPart]
 
 
 class CorpusAnswer(Answer, kw_only=True):

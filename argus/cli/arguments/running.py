@@ -47,6 +47,7 @@ argus bench gemm softmax --ablate                  ablation: one optimization re
 argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
 argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
 argus bench kernelbench DIR --run-python --dtype f32 --no-time      KernelBench's tasks as plans of proved kernels
+argus bench agents DIR --solutions FILE --run-python      other agents' kernels as found (docs/agents_bench.md)
 argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
 argus bench gemm --ray auto                        one row per worker of a Ray cluster (docs/many_machines.md)
 
@@ -183,7 +184,8 @@ def _register_clock(verbs: Any) -> None:
 def _register_bench(verbs: Any) -> None:
     text = "the library's kernels beside others on the simulated MI300X"
     parser = add_verb(verbs, "bench", "argus.cli.bench:handle", text, BENCH)
-    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join((*LAYERS, *MEMORY_BOUND))}, kernelbench DIR")
+    families = f"gemm, {', '.join((*LAYERS, *MEMORY_BOUND))}, kernelbench DIR, agents DIR"
+    parser.add_argument("family", nargs="+", help=families)
     parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="one shape; may be repeated")
     parser.add_argument("--triton", choices=TRITON, default="quick", help="Triton configurations to compile")
     parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the verdict (0: none)")
@@ -207,9 +209,15 @@ def _register_bench(verbs: Any) -> None:
     parser.add_argument("--summary", action="store_true", help="kernelbench: the records that hold; nothing is judged")
     parser.add_argument("--each", action="store_true", help="kernelbench: with --summary, a row for every task, too")
     parser.add_argument("--eager", type=Path, metavar="FILE", help="kernelbench: measured times (task, eager_min_ms)")
-    parser.add_argument("--no-time", action="store_true", help="kernelbench: judge without the clock")
+    parser.add_argument("--no-time", action="store_true", help="kernelbench, agents: judge without the clock")
     parser.add_argument("--time-only", action="store_true", help="kernelbench: plan and time; nothing is proved or run")
-    parser.add_argument("--run-python", action="store_true", help="kernelbench: execute the tasks' files, in a worker")
+    parser.add_argument("--run-python", action="store_true", help="kernelbench, agents: execute files, in a worker")
+    parser.add_argument("--solutions", type=Path, metavar="FILE", help="agents: which kernels DIR holds")
+    parser.add_argument("--system", action="append", default=[], metavar="NAME", help="agents: one system; repeatable")
+    parser.add_argument(
+        "--problem", action="append", default=[], choices=("gemm", "attention", "moe"), help="agents: one problem"
+    )
+    parser.add_argument("--clang", metavar="NAME", help="agents: the clang that compiles HIP C++ (17 or later)")
     parser.add_argument(
         "--records", type=Path, default=Path(KERNELBENCH), metavar="FILE", help="kernelbench: where records are kept"
     )

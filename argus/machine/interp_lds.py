@@ -1,8 +1,9 @@
 """LDS instructions in the interpreter: ds_read, ds_write, ds atomics, swizzles and permutes.
 
-Addresses are byte offsets into the workgroup's LDS. Outside its allocation reads give 0 and writes do nothing, as on
-hardware, and a finding says so. With the wait check on, the whole operation (not only its result) happens when its
-completion is certain, in issue order, so that a missing wait or barrier shows as wrong data.
+Addresses are byte offsets into the workgroup's LDS: register plus offset modulo 2^32, so that a negative register is
+right (LLVM folds such offsets from gfx7 on). Outside its allocation reads give 0 and writes do nothing, as on hardware,
+and a finding says so. With the wait check on, the whole operation (not only its result) happens when its completion is
+certain, in issue order, so that a missing wait or barrier shows as wrong data.
 """
 
 from __future__ import annotations
@@ -66,11 +67,8 @@ def _issue(
     w: Wave, inst: Inst, op: MemoryOp, services: Services, address: int, offset: int, source: int = -1
 ) -> tuple[Any, Any, Any]:
     """(lanes, byte offsets, which of them are inside) of one element; `source` is the register a store takes."""
-    if w.full:
-        lanes, where = _ALL_LANES, w.v[address].astype(np.int64) + offset
-    else:
-        lanes = np.flatnonzero(w.lanes)
-        where = w.v[address][lanes].astype(np.int64) + offset
+    lanes = _ALL_LANES if w.full else np.flatnonzero(w.lanes)
+    where = (w.v[address][lanes] + np.uint32(offset)).astype(np.int64)
     if services.watching and len(lanes):
         data = stored(w, source, op, lanes) if source >= 0 else None
         services.observe(MemoryAccess(w, inst, record.LDS, op.kind, op.size, lanes, where, data))

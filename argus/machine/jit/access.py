@@ -373,11 +373,12 @@ def _define_lds(module: JitModule, kind: Kind, loading: bool) -> None:
     f = module.function(name, "void", parameters)
     lds = f.load("ptr", f.at("%context", int(ContextFields.LDS)), 8)
     size = context_field(f, ContextFields.LDS_SIZE)
-    limit = f.binary("sub", "i64", f.binary("sub", "i64", size, str(kind.bytes)), "%offset")
+    last = f.binary("sub", "i64", size, str(kind.bytes))
+    narrow = f.cast("trunc", "i64", "%offset", "i32")
 
     def place(lane: str) -> str:
-        address = f.cast("zext", "i32", f.load("i32", f.index("i32", "%a", lane), 4), "i64")
-        return f.add("i64", address, "%offset")
+        address = f.load("i32", f.index("i32", "%a", lane), 4)
+        return f.cast("zext", "i32", f.add("i32", address, narrow), "i64")
 
     if _fast(kind):
         check, inside, slow = (f.fresh_label(stem) for stem in ("check", "inside", "slow"))
@@ -388,7 +389,7 @@ def _define_lds(module: JitModule, kind: Kind, loading: bool) -> None:
             address = f.load(V8, f.at("%a", 32 * chunk), 32)
             highest = f.call(V8, "llvm.umax.v8i32", (V8, highest), (V8, address))
         most = f.cast("zext", "i32", f.call("i32", "llvm.vector.reduce.umax.v8i32", (V8, highest)), "i64")
-        f.branch(f.compare("sle", "i64", most, limit), inside, slow)
+        f.branch(f.compare("sle", "i64", most, f.binary("sub", "i64", last, "%offset")), inside, slow)
         f.label(inside)
         _every_chunk(f, kind, loading, lambda lane: f.at(lds, place(lane)), False)
         f.ret()
@@ -399,8 +400,7 @@ def _define_lds(module: JitModule, kind: Kind, loading: bool) -> None:
             offset = place(lane)
             register = f.index("i32", "%v", lane)
             good, bad, after = (f.fresh_label(stem) for stem in ("good", "bad", "next"))
-            in_range = f.compare("sle", "i64", f.binary("sub", "i64", offset, "%offset"), limit)
-            f.branch(in_range, good, bad)
+            f.branch(f.compare("sle", "i64", offset, last), good, bad)
             f.label(bad)
             call_note(f, lane, offset)
             if loading:

@@ -43,10 +43,10 @@ def _define_row(module: JitModule) -> None:
 
 def _define_lds(module: JitModule) -> None:
     f = module.function("trace_lds", "void", [("ptr", "out"), ("ptr", "a"), ("i64", "offset")])
-    offset = f.splat("i64", 4, "%offset")
+    offset = f.splat("i32", 4, f.cast("trunc", "i64", "%offset", "i32"))
     with f.loop(LANES, 4) as lane:
         words = f.load("<4 x i32>", f.index("i32", "%a", lane), 16)
-        wide = f.add(V4, f.cast("zext", "<4 x i32>", words, V4), offset)
+        wide = f.cast("zext", "<4 x i32>", f.add("<4 x i32>", words, offset), V4)
         f.store(V4, wide, f.index("i64", "%out", lane), 8)
     f.ret()
 

@@ -148,8 +148,8 @@ def _define_lds(module: JitModule, name: str, mode: Mode) -> None:
     with f.loop(LANES) as lane:
         live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
         with f.when(live):
-            address = f.cast("zext", "i32", f.load("i32", f.index("i32", "%a", lane), 4), "i64")
-            place = f.add("i64", address, "%offset")
+            address = f.load("i32", f.index("i32", "%a", lane), 4)
+            place = f.cast("zext", "i32", f.add("i32", address, f.cast("trunc", "i64", "%offset", "i32")), "i64")
             inside = f.compare("sle", "i64", place, limit)
             with f.when(f.binary("xor", "i1", inside, "true")):
                 call_note(f, lane, place)

@@ -236,7 +236,8 @@ class AlgebraEvaluator:
             case "rsqrt":
                 return numbers.inverse(numbers.sqrt(x))
             case "abs":
-                return numbers.absolute(x)
+                other = numbers.negate(x)
+                return numbers.absolute(x).doubted(self._close(x, other) & ~numbers.same(x, other))
             case "floor":
                 made = numbers.of_floats(np.floor(x.real))
                 uncertain = np.abs(x.real - np.rint(x.real)) <= self._near * np.maximum(np.abs(x.real), 1.0)

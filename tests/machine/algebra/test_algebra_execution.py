@@ -140,6 +140,26 @@ def test_the_sign_of_a_root_is_no_difference(tmp_path: Path, spec: str, code: st
     assert found.verdict == verdict
 
 
+def test_the_sign_of_a_zero_is_no_difference(tmp_path: Path) -> None:
+    """At -0.5 one form of the number is 0.0 and the other -0.0: which of v and -v the magnitude is, is an accident."""
+    source = (
+        "import argus as ag\nfrom argus import f32\nPART = ag.Owner(t=64, i='t')\n\n\n"
+        "@ag.kernel(threads=64, computes='y[i] = abs((a[i] + 0.5) * a[i]) + 2', example=dict(N=128))\n"
+        "def k(a: ag.In['N', f32], y: ag.Out['N', f32]):\n"
+        "    b = 64 * ag.grid(ag.cdiv(N, 64))\n"
+        "    x = a[b].load(PART, width=4)\n"
+        "    y[b].store(ag.abs(x * x + 0.5 * x) + 2.0, width=4)\n"
+    )
+    file = tmp_path / "kernel.py"
+    file.write_text(source)
+    found = read(file)
+    arrays = {"a": np.linspace(-1.0, 1.0, 129, dtype=np.float32)[:128].copy(), "y": np.zeros(128, np.float32)}
+    (made,) = compare_kernel(found, compile_cached(scheduled(found)).object, {"N": 128}, arrays, {})
+    assert arrays["a"][32] == -0.5
+    assert made.different == 0
+    assert made.elements - made.not_followed >= 127, "nothing but the zero is in doubt"
+
+
 def test_two_objects(tmp_path: Path) -> None:
     other = vadd_storing(tmp_path / "other.py", "<y> + <x> * 2.0 - <x>")
     wrong = vadd_storing(tmp_path / "wrong.py", "<x> + <y> * 1.00001")

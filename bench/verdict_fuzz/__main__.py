@@ -64,9 +64,11 @@ def run_shard(
 
 
 def matching(out: Path, seed: int, pattern: str, shard: tuple[int, int]) -> Iterator[int]:
-    """The sources of a run whose text matches, and that are not refuted."""
-    numbers = sorted(row["n"] for row in rows_of(out) if row["seed"] == seed and row["verdict"] != "refuted")
-    return (n for n in numbers[shard[0] :: shard[1]] if re.search(pattern, source(seed, n).text))
+    """The sources of a run whose text matches, and that are not refuted; and whatever was a fault."""
+    rows = {row["n"]: row for row in rows_of(out) if row["seed"] == seed}
+    numbers = sorted(n for n, row in rows.items() if row["verdict"] != "refuted" or row.get("fault"))
+    mine = numbers[shard[0] :: shard[1]]
+    return (n for n in mine if rows[n].get("fault") or re.search(pattern, source(seed, n).text))
 
 
 def show(seed: int, n: int) -> None:
@@ -83,7 +85,9 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=SEED)
     words.add_argument("--out", type=Path)
     words.add_argument("--resume", action="store_true")
-    words.add_argument("--again", metavar="PATTERN", help="of the text; those of DIR that match and are not refuted")
+    words.add_argument(
+        "--again", metavar="PATTERN", help="of the text; those of DIR that match and are not refuted, and all faults"
+    )
     words.add_argument("--recheck", action="store_true", help="verdicts of DIR anew; truth is kept where it holds")
     words.add_argument("--kept", action="store_true", help="begin with the truths that are kept (`packed_truths`)")
     words.add_argument("--pack", type=Path, metavar="DIR", help="keep the truths of a run")

@@ -31,3 +31,9 @@ def test_those_that_match_and_are_not_refuted(tmp_path: Path) -> None:
     shards = [list(matching(tmp_path, SEED, "bf16", (part, 2))) for part in (0, 1)]
     assert wanted
     assert sorted(shards[0] + shards[1]) == wanted
+
+
+def test_a_fault_is_judged_once_more_whatever_its_text_and_verdict(tmp_path: Path) -> None:
+    row = {"seed": SEED, "n": 4, "verdict": "refuted", "fault": "right and refuted"}
+    (tmp_path / f"{SEED}-0of1.jsonl").write_text(json.dumps(row) + "\n")
+    assert list(matching(tmp_path, SEED, "no text has this", (0, 1))) == [4]

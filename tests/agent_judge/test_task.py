@@ -9,7 +9,7 @@ import pytest
 from argus.agent.judge import Problem
 from argus.agent.judge.court import Court
 from argus.agent.judge.results import biased, judged, judged_part
-from argus.spec import SpecError
+from argus.spec import SpecError, evaluate
 from tests.agent_judge.test_process import NAIVE
 from tests.spec.stated import stated
 
@@ -46,6 +46,16 @@ def test_wide_data_leave_results_within_their_type() -> None:
     wide = np.abs(bench.given("small", SIZES, "wide", 1)["x"])
     assert 8 < wide.max() < 88.8
     assert wide.min() < 2**-8
+
+
+def test_wide_data_leave_results_that_can_be_judged() -> None:
+    """A softmax of wide scores is within its type however wide they are, and its error has no bound any more."""
+    text = NAIVE.replace("z[i] = x[i] + y[i]", "z[i] = exp(x[i] * y[i] - max(x[i] * y[j], j)) + x[i]")
+    bench = Court(Problem("t", text, small=({"N": 256},), shapes=({"N": 256},)))
+    given = bench.given("small", {"N": 256}, "wide", 1)
+    want = evaluate(bench.spec, {**given, "z": np.zeros(256, np.float32)}, {"N": 256})
+    assert np.isfinite(want.error).mean() >= 0.5
+    assert np.abs(given["x"]).max() > 2
 
 
 def test_truncation_leans_and_rounding_does_not() -> None:

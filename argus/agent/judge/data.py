@@ -35,7 +35,7 @@ Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
 KINDS: tuple[Kind, ...] = ("normal", "uniform", "wide", "zeros")
 
 SPREADS = (12, 8, 5, 3, 1)
-"""How many powers of two `wide` values go up and down; the first at which every result is within its type."""
+"""How many powers of two `wide` values go up and down; the first at which every result is within its type, and most have a bound."""
 SPECIAL_ROWS = 1 / 8
 ZERO_SHARE = 0.9
 LARGEST = 1 << 28

@@ -8,8 +8,10 @@ import pytest
 
 from argus.agent.judge import Problem
 from argus.agent.judge.court import Court
+from argus.agent.judge.data import poisoned
 from argus.agent.judge.results import biased, judged, judged_part
 from argus.spec import SpecError, evaluate
+from argus.tasks.task import load_task
 from tests.agent_judge.test_process import NAIVE
 from tests.spec.stated import stated
 
@@ -50,12 +52,12 @@ def test_wide_data_leave_results_within_their_type() -> None:
 
 def test_wide_data_leave_results_that_can_be_judged() -> None:
     """A softmax of wide scores is within its type however wide they are, and its error has no bound any more."""
-    text = NAIVE.replace("z[i] = x[i] + y[i]", "z[i] = exp(x[i] * y[i] - max(x[i] * y[j], j)) + x[i]")
-    bench = Court(Problem("t", text, small=({"N": 256},), shapes=({"N": 256},)))
-    given = bench.given("small", {"N": 256}, "wide", 1)
-    want = evaluate(bench.spec, {**given, "z": np.zeros(256, np.float32)}, {"N": 256})
+    bench = Court(Problem.of(load_task("attention")))
+    (sizes,) = bench.problem.small
+    given, symbols = bench.given("small", sizes, "wide", 1), {**sizes, **bench.scalars("wide", 1)}
+    want = evaluate(bench.spec, {**poisoned(bench.naive, sizes), **given}, symbols)
     assert np.isfinite(want.error).mean() >= 0.5
-    assert np.abs(given["x"]).max() > 2
+    assert np.abs(given["Q"].astype(np.float64)).max() > 8
 
 
 def test_truncation_leans_and_rounding_does_not() -> None:

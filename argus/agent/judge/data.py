@@ -35,7 +35,8 @@ Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
 KINDS: tuple[Kind, ...] = ("normal", "uniform", "wide", "zeros")
 
 SPREADS = (12, 8, 5, 3, 1)
-"""How many powers of two `wide` values go up and down; the first at which every result is within its type, and most have a bound."""
+"""How many powers of two `wide` values go up and down; the first at which all results are within their type and most
+have a bound of their error."""
 SPECIAL_ROWS = 1 / 8
 ZERO_SHARE = 0.9
 LARGEST = 1 << 28

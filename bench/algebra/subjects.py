@@ -43,12 +43,14 @@ ATTENTION = f"o[h, m, d] = sum({_SCORE} * v[h, n, d], n) / sum({_SCORE}, n)"
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "attention": ({}, {"causal": True}),
     "attention_lengths": ({"BC": 32},),
+    "conv3d": ({"COLS": 32},),
     "binary": ({}, {"OP": "mul", "DTYPE": "f16"}),
     "unary": ({}, {"ACT": "relu"}, {"ACT": "gelu"}, {"DTYPE": "f32"}),
     "rowreduce": ({}, {"OP": "mean"}, {"OP": "max"}),
     "rowreduce_long": ({}, {"OP": "max"}),
 }
-"""Knobs beside the default ones, by kernel; those of `attention_lengths` are ones that fit its example."""
+"""Knobs beside the default ones, by kernel; those of `attention_lengths` fit its example, and `conv3d` does not fit into
+registers with a window of three planes and the default tile."""
 
 
 def _shown(name: str, found: list[AlgebraComparison], seconds: float, tally: Counter[str]) -> None:

@@ -49,8 +49,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "rowreduce": ({}, {"OP": "mean"}, {"OP": "max"}),
     "rowreduce_long": ({}, {"OP": "max"}),
 }
-"""Knobs beside the default ones, by kernel; those of `attention_lengths` fit its example, and `conv3d` does not fit into
-registers with a window of three planes and the default tile."""
+"""Knobs beside the default ones, by kernel; those of `attention_lengths` fit its example, and `conv3d` does not fit
+into registers with a window of three planes and the default tile."""
 
 
 def _shown(name: str, found: list[AlgebraComparison], seconds: float, tally: Counter[str]) -> None:

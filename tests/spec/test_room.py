@@ -14,8 +14,8 @@ from argus.spec.reader import ALL_FUNCTIONS
 
 ROOT = Path(__file__).parents[2]
 ARGUS = ROOT / "argus"
-PARSES_SOURCE = ("lang", "layout", "agent/lower", "agent/invariants")
-"""Folders that read other texts by Python's parser: kernel files and index expressions."""
+PARSES_SOURCE = ("lang", "layout", "agent/lower", "agent/invariants", "bench/agents")
+"""Folders that read other texts by Python's parser: kernel files, index expressions, sources of others."""
 PARSES = {
     "provenance.py",
     "agent/repair.py",

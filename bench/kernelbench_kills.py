@@ -1,8 +1,8 @@
 """A run of KernelBench's tasks that is killed again and again and resumed, beside one that is left alone.
 
-    python -m bench.kernelbench_kills DIR [--tasks 19-32] [--kills 50] [--seed 0]
+    python -m bench.kernelbench_kills DIR [--tasks 19-60] [--kills 50] [--seed 0]
 
-`argus bench kernelbench DIR --level 1 --task 19-32 --dtype f32 --no-time` is started and killed with SIGKILL at a
+`argus bench kernelbench DIR --level 1 --task 19-60 --dtype f32 --no-time` is started and killed with SIGKILL at a
 random moment, while it starts, judges or writes, until it has been killed so often; then it may end. After every kill
 the processes it had started must go by themselves, and every record that was written before must still be there. At the
 end every task has one record, made once, and the records are those of the run that was left alone, but for the seconds
@@ -51,7 +51,7 @@ def judged(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    parser.add_argument("--tasks", default="19-32")
+    parser.add_argument("--tasks", default="19-60")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

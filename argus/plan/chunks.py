@@ -46,7 +46,7 @@ def parts(
         if length < 1:
             continue
         if choices is not None:
-            length = _even(kernel, sizes, extent, length, choices)
+            length = _chosen(kernel, sizes, extent, length, choices)
         for start in range(0, extent, length):
             here = min(length, extent - start)
             moved = {
@@ -63,13 +63,16 @@ def parts(
     raise PlanError("ARG-G103", f"{kernel.name} would reach {count} bytes, and no axis of it can be cut: not yet")
 
 
-def _even(kernel: Kernel, sizes: Mapping[str, int], extent: int, length: int, choices: Choices) -> int:
-    """The length of a part, by rule the longest; even parts are multiples of ROUND, too, if they are that long."""
-    able = ({"even": False}, {"even": True})
+def _chosen(kernel: Kernel, sizes: Mapping[str, int], extent: int, length: int, choices: Choices) -> int:
+    """The length of a part, by rule the longest (`parts` is 0); even parts are multiples of ROUND, too, if they are
+    that long."""
+    least = -(-extent // length)
+    able = tuple({"parts": count} for count in dict.fromkeys((0, least, 1 << (least - 1).bit_length())))
     shape: ShapeClass = {"kernel": kernel.name, **{name.lower(): size for name, size in sizes.items()}}
-    if not choices.take("launch-parts", shape, able[0], lambda: able)["even"]:
+    count = choices.take("launch-parts", shape, able[0], lambda: able)["parts"]
+    if not count:
         return length
-    each = -(-extent // -(-extent // length))
+    each = -(-extent // max(least, int(count)))
     return min(length, each + -each % ROUND) if length >= ROUND else each
 
 

@@ -3,10 +3,11 @@
     why_not(base, other, lambda: graphs, "pool-passes", {"passes": 2})      "" or the reason to refuse it
 
 Two plans whose launches differ in knobs alone, with the same sizes, views and `computes`, have the same value, and each
-kernel's proof says that it computes its line. Every other difference (another number of launches, another order) has to
-show at reduced sizes: there the alternative is forced, and the composition of all `computes` lines is compared with the
-graph in float64 (`argus.plan.meaning`); then the plan runs on the machine and may be off by what KernelBench allows, or
-four times what the plan without it is. Where no reduced size has the alternative, it is refused.
+kernel's proof says that it computes its line. So have two that cut one launch into other parts (`whole_launches`).
+Every other difference (another number of launches, another order) has to show at reduced sizes: there the alternative
+is forced, and the composition of all `computes` lines is compared with the graph in float64 (`argus.plan.meaning`);
+then the plan runs on the machine and may be off by what KernelBench allows, or four times what the plan without it is.
+Where no reduced size has the alternative, it is refused.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from argus.agent.tuning.whole_launches import whole
 from argus.device.guards import LaunchRefused
 from argus.ops.choice import LIMIT, NoKernel
 from argus.pipeline import Unproved
@@ -64,8 +66,9 @@ def _small_limit(graph: Graph) -> int:
 
 
 def knobs_alone(base: Plan, other: Plan) -> bool:
-    """Whether launches differ in knobs alone."""
-    return [_meant(each) for each in base.launches] == [_meant(each) for each in other.launches]
+    """Whether launches differ in knobs alone, and in where launches of the same knobs are cut into parts."""
+    of_base, of_other = ([_meant(each) for each in plan.launches] for plan in (base, other))
+    return of_base == of_other or whole(of_base) == whole(of_other)
 
 
 def _meant(launch: PlannedLaunch) -> dict[str, Any]:

@@ -79,11 +79,13 @@ def _execution(flow: KernelWalk, doubt: Doubt) -> tuple[Execution, int] | None:
 
 
 def _wrong_thread(flow: KernelWalk, doubt: Doubt, execution: Execution) -> int | None:
-    """The first thread whose evaluated address is inside the memory but not where its coordinates say."""
+    """The first thread whose evaluated address is inside the memory but not where its coordinates say; none where one
+    of its expressions has a number that was loaded: an execution says nothing of that."""
     access = doubt.access
     lanes = np.arange(64 * flow.kernel.waves)
     env: dict[str, int | np.ndarray] = {**execution.env, "lane": lanes % 64, "wave": lanes // 64}
-    if any(v.name not in env for v in access.address.free()):
+    guards = [] if access.guard is None else [access.guard]
+    if any(v.name not in env for e in (access.address, *access.coords, *guards) for v in e.free()):
         return None
 
     def values(e: Expr) -> np.ndarray:

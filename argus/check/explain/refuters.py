@@ -158,7 +158,7 @@ class RuleExplanation:
             example = misplaced_access(self.flow, doubt)
             if example is not None:
                 return Verdict("in_bounds", "refuted", span, doubt.op.id, "z3", counterexample=example)
-        reason = f"this access may be wrong: it {doubts[0].what}"
+        reason = f"this access may be wrong: {doubts[0].what}"
         return Verdict("in_bounds", "unknown", span, doubts[0].op.id, "z3", sites=len(events), reason=reason)
 
     def _fits(self, rule: Fits, span: Span) -> Verdict:

@@ -14,7 +14,7 @@ import pytest
 
 from argus.bench.kernelbench.asking import ClusterTask, failed, named
 from argus.bench.kernelbench.campaign import append, campaign, compacted, records
-from argus.bench.kernelbench.holding import CLOCK, WORKER, CodeNow, needed, reached, standing
+from argus.bench.kernelbench.holding import CLOCK, REFUTERS, WORKER, CodeNow, needed, reached, standing
 from argus.bench.kernelbench.task_files import TaskFile, Timing, numbers_of, tasks_of
 from argus.cluster import ClusterError, HerePool, WorkerDiedError
 
@@ -248,10 +248,13 @@ def test_numbers_of_tasks() -> None:
 
 
 def test_what_a_judgement_depends_on() -> None:
-    """Checker, compiler, machine and runner; not the clock, and not what has a say through plans alone."""
-    judge, clock = reached([WORKER], without=[CLOCK]), reached([CLOCK])
+    """Checker, compiler, machine and runner; not the clock, not the search for counterexamples, and not what has a say
+    through plans alone."""
+    judge, clock = reached([WORKER], without=[CLOCK, REFUTERS]), reached([CLOCK], without=[REFUTERS])
     needed_by_both = {"argus.check.engine", "argus.compile.compiler", "argus.pipeline", "argus.ir.kernel"}
     assert needed_by_both | {"argus.plan.runner", "argus.torch.compiled", "argus.ops.launch"} <= judge
     assert not any(name.startswith("argus.clock") for name in judge)
+    assert {"argus.check.explain.small_executions", "argus.check.explain.witness"} <= judge, "inputs of executed proofs"
+    assert not {name for name in judge if name.endswith(("_witness", ".refuters"))}
     assert not judge & {"argus.plan.products", "argus.plan.planner", "argus.torch.aten", "argus.ops.choice"}
     assert "argus.clock.sampled" in clock

@@ -9,7 +9,8 @@ A record has `rests`, digests of everything it depends on:
     task        the task's file
     plan        the plan at full size and the text of every kernel it launches (`plan_digest`)
     reduced     the same of the plans at reduced sizes, with the values of their parameters
-    judge       the code that proves, compiles, executes and compares: what the worker imports, versions of packages
+    judge       the code that proves, compiles, executes and compares: what the worker imports, versions of packages;
+                not the search for counterexamples, which makes no verdict `proved`
     clock       the code that times a launch; a judgement does not depend on it
     planner     what makes plans: front end, planner, dispatch tables and templates, and all they import
 
@@ -32,6 +33,9 @@ from argus.bench.kernelbench.task_files import TaskFile, Timing
 from argus.provenance import NAME, PACKAGE, closure, imported, source
 
 WORKER, CLOCK = "argus.bench.kernelbench.worker", "argus.bench.kernelbench.timing"
+REFUTERS = "argus.check.explain.refuters"
+"""What it alone imports looks for counterexamples where a proof has failed: no task is solved by it. A record of a
+kernel that is not proved holds with the message of its time."""
 JUDGES = (
     "argus.plan", "argus.plan.plan", "argus.plan.views", "argus.plan.runner", "argus.plan.meaning",
     "argus.torch.compiled", "argus.torch.module_file", "argus.ops.launch", "argus.ops.arrays",
@@ -66,7 +70,7 @@ class RecordNeed:
 @cache
 def code_now() -> CodeNow:
     """The digests, of the files as they are."""
-    judge, clock = reached([WORKER], without=[CLOCK]), reached([CLOCK])
+    judge, clock = reached([WORKER], without=[CLOCK, REFUTERS]), reached([CLOCK], without=[REFUTERS])
     planners = closure(module for module in closure([WORKER]) if plans(module))
     kernels = (path for path in (PACKAGE / "kernels").iterdir() if path.suffix in (".py", ".json"))
     return CodeNow(

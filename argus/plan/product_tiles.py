@@ -96,9 +96,9 @@ def triangle_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
     """The tile of a triangular result, by rule: the small one where the half that is kept leaves compute units idle."""
     large = -(-found.m // TRIANGLE_TILE["BM"]) * -(-found.n // TRIANGLE_TILE["BN"])
     row = {"kernel": "matmul", "knobs": TRIANGLE_TILE if large // 2 >= CUS else SMALL_TRIANGLE_TILE}
-    turned = {"a_by_k": found.a_by_k, "b_by_k": found.b_by_k}
     m, n = (rounded(found.m), rounded(found.n)) if found.longer else (found.m, found.n)
-    return dict(matmul_with(row, m, n, found.k, dtype, **turned).knobs)
+    made = matmul_with(row, m, n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k)
+    return dict(made.knobs)
 
 
 def tiles(found: Factors) -> Iterator[Alternative]:

@@ -57,7 +57,7 @@ def rows_above(bn, M, N):
 
 
 def place(M, N):
-    """This workgroup's tile. Rows are not negative, which `ag.max` makes plain: bases of buffers are in 64 bits."""
+    """This workgroup's tile. That it is not negative `ag.max` makes plain: a base of a buffer is not."""
     last = ag.cdiv(M, BM)  # the row of tiles that is not in C
     eights = ag.cdiv(N, 2 * ACROSS * BN)
     turn, group, xcd = ag.grid(last + 1, eights, 8)
@@ -74,7 +74,7 @@ def place(M, N):
         row = inside if inner else (s if s < start else start + behind)
     else:
         row = last - inside if inner else (above + s if s < start else (behind if behind < above else last))
-    return ag.max(row, 0), left if inner else right
+    return ag.max(row, 0), ag.max(left if inner else right, 0)
 
 
 def kept(bm, bn, M, N):

@@ -31,6 +31,11 @@ SPLIT_TILE: Mapping[str, int] = {
 LARGE_SPLIT_TILE: Mapping[str, int] = {
     "BM": 128, "BN": 128, "WM": 2, "WN": 2, "INST": 32, "DEPTH": 2, "STAGES": 1, "XM": 0, "GROUP": 1
 }  # fmt: skip
+TRIANGLE_TILE: Mapping[str, int] = {
+    "BM": 128, "BN": 128, "WM": 2, "WN": 2, "INST": 32, "DEPTH": 1, "STAGES": 1, "XM": 0, "GROUP": 1
+}  # fmt: skip
+"""Two workgroups on a compute unit: half of a 4096 x 4096 result is one round of them."""
+SMALL_TRIANGLE_TILE: Mapping[str, int] = {**TRIANGLE_TILE, "BM": 64, "BN": 64, "INST": 16, "DEPTH": 2, "STAGES": 2}
 SPLITS, FEW_TILES, LONG_K = (2, 4, 8, 16), 64, 1 << 14
 """Parts of K, tiles of a result up to which it is divided, and the least K."""
 NARROW_TILE = 128 * 128
@@ -84,6 +89,15 @@ def narrow_knobs(
     if taken == default:
         return knobs
     made = matmul_with({"kernel": "matmul", "knobs": taken}, m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1])
+    return dict(made.knobs)
+
+
+def triangle_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
+    """The tile of a triangular result, by rule: the small one where the half that is kept leaves compute units idle."""
+    large = -(-found.m // TRIANGLE_TILE["BM"]) * -(-found.n // TRIANGLE_TILE["BN"])
+    row = {"kernel": "matmul", "knobs": TRIANGLE_TILE if large // 2 >= CUS else SMALL_TRIANGLE_TILE}
+    m, n = (rounded(found.m), rounded(found.n)) if found.longer else (found.m, found.n)
+    made = matmul_with(row, m, n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k)
     return dict(made.knobs)
 
 

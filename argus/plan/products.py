@@ -1,5 +1,7 @@
 """Matrix products with their chain: `gemm_f32`, `matmul_chain` for bf16 and f16; `matvec` for one column without chain.
 
+A triangle of a product of 2-byte types is `matmul_triangle`, which does not compute the tiles beside it.
+
 Operands are taken as they are stored, by rows or by k; anything else is copied. A product with one matrix for the whole
 batch (by its shape, or broadcast) has more rows instead of a batch; other batches are one launch. Products of 2-byte
 types with few elements and a long K are divided along K (`split`, then `combine`), if nothing follows them. Where rows
@@ -154,15 +156,18 @@ def narrow_product(
     scalars: Mapping[str, float], dtype: str, nodes: tuple[str, ...],
 ) -> None:  # fmt: skip
     """The launch of a product of a 2-byte type, batched or not; `knobs`: its chain."""
-    sizes = {"M": found.m, "N": found.n, "K": found.k}
-    chosen = product_tiles.narrow_knobs(planner.choices, found, dtype, knobs)
+    sizes, template = {"M": found.m, "N": found.n, "K": found.k}, "matmul_chain"
+    if "TRIANGLE" in knobs:
+        template, chosen = "matmul_triangle", product_tiles.triangle_knobs(found, dtype)
+    else:
+        chosen = product_tiles.narrow_knobs(planner.choices, found, dtype, knobs)
     if found.z > 1:
         sizes, chosen = {"Z": found.z, **sizes}, {**chosen, "BATCH": "shared" if found.shared else "both"}
     if found.longer:
         chosen |= {"LONGER": True, "STORE": 2 * math.gcd(4, found.n)}
         sizes |= {"Q": rounded(found.m)} if found.a_by_k else {}
         sizes |= {"P": rounded(found.n)} if found.b_by_k else {}
-    planner.emit("matmul_chain", "matmul_chain", {**chosen, **knobs}, sizes, arguments, scalars, nodes)
+    planner.emit(template, template, {**chosen, **knobs}, sizes, arguments, scalars, nodes)
 
 
 def aligned(planner: Planning, node: Node, found: Factors) -> Factors:

@@ -78,6 +78,18 @@ def padded(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return given["X"]
 
 
+def channels(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Every tap's planes and rows cut out of the padded volume."""
+    kd, kh, sd, sh, dd, dh, pd, ph = (int(knobs[name]) for name in ("KD", "KH", "SD", "SH", "DD", "DH", "PD", "PH"))
+    x = np.pad(given["X"], ((0, 0), (0, 0), (pd, pd), (ph, ph), (0, 0)))
+    deep, down = (x.shape[2] - dd * (kd - 1) - 1) // sd + 1, (x.shape[3] - dh * (kh - 1) - 1) // sh + 1
+    want = np.empty((*x.shape[:2], kd, kh, deep, down, x.shape[4]))
+    for d, r in np.ndindex(kd, kh):
+        planes = x[:, :, dd * d : dd * d + sd * (deep - 1) + 1 : sd]
+        want[:, :, d, r] = planes[:, :, :, dh * r : dh * r + sh * (down - 1) + 1 : sh]
+    return want
+
+
 def convolved(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     x = given["X"]
     memory = image(x.reshape(-1, *x.shape[2:]), symbols, knobs)
@@ -192,6 +204,49 @@ def _rows() -> tuple[Case, ...]:
     return tuple(found)
 
 
+def _lines(knobs: Knobs, n: int, c: int, space: tuple[int, int, int], spare: int) -> Case:
+    """`spare`: channels that Y has for each image beside those that are written."""
+
+    def results(extent: int, axis: str) -> int:
+        window, stride, dilation, border = (int(knobs.get(name + axis, least)) for name, least in FORM)
+        return (extent + 2 * border - dilation * (window - 1) - 1) // stride + 1
+
+    (depth, height, width), kd, kh = space, int(knobs.get("KD", 3)), int(knobs.get("KH", 3))
+    deep, down = results(depth, "D"), results(height, "H")
+    each = deep * down * width
+    sizes = {"N": n, "C": c, "ID": depth, "IH": height, "IW": width, "OD": deep, "OH": down}
+    sizes |= {"yN": (c * kd * kh + spare) * each, "yC": kd * kh * each, "yD": kh * each, "yR": each, "yT": down * width}
+    return one("window_channels", knobs, **sizes)
+
+
+FORM = (("K", 3), ("S", 1), ("D", 1), ("P", 0))
+LINES: tuple[Knobs, ...] = (
+    {"WIDE": 1},
+    {"WIDE": 2, "KD": 2, "KH": 5, "PH": 2},
+    {"WIDE": 4, "SD": 2, "SH": 3, "PD": 1, "PH": 1, "LANES": 16},
+    {"WIDE": 8, "DD": 2, "DH": 3, "PD": 2, "KD": 4, "KH": 2},
+    {"WIDE": 1, "KD": 1, "KH": 7, "SH": 2, "DH": 2, "PH": 3, "LANES": 64},
+    {"WIDE": 2, "KD": 7, "KH": 1, "PD": 8, "SD": 5},
+    {"WIDE": 8, "KD": 5, "KH": 11, "PD": 4, "PH": 6, "SD": 3, "SH": 2, "LANES": 32},
+)
+
+
+def _volumes_as_channels() -> tuple[Case, ...]:
+    """Rows and columns beside those of a workgroup; borders that whole windows lie in."""
+    found = []
+    for number, knobs in enumerate(LINES):
+        spans = [int(knobs.get("D" + axis, 1)) * (int(knobs.get("K" + axis, 3)) - 1) + 1 for axis in "DH"]
+        least = [max(1, span - 2 * int(knobs.get("P" + axis, 0))) for span, axis in zip(spans, "DH", strict=True)]
+        lanes, wide = int(knobs.get("LANES", 8)), int(knobs["WIDE"])
+        for at, (deeper, higher) in enumerate(
+            ((0, 0), (1, 256 // lanes - 1), (4, 256 // lanes), (2, 3), (3, 70), (5, 1))
+        ):
+            width = wide * (1, lanes - 1, lanes, lanes + 1, 3, 2 * lanes + 1)[(at + number) % 6]
+            space = (least[0] + deeper, least[1] + higher * int(knobs.get("SH", 1)), width)
+            found.append(_lines(knobs, 1 + number % 2, 1 + at % 3, space, at % 3))
+    return tuple(found)
+
+
 H = W = 514
 """512 x 512 results of 3 x 3 windows: an image of that size, padded."""
 IMAGES, CHANNELS = 16, 64
@@ -228,6 +283,13 @@ WINDOWS = (
         one("window_rows", {}, N=256, P=55, Q=55, sN=155952, sP=912, sC=51984, sR=228, yN=1161600, yP=21120, yQ=384),
         padded,
         moved=2 * 256 * (155952 + 3025 * 363),
+    ),
+    Template(
+        "windows of volumes as channels",
+        _volumes_as_channels(),
+        _lines({"KD": 3, "KH": 5}, 16, 3, (64, 64, 64), 3),
+        channels,
+        moved=2 * 16 * 3 * (64**3 + 15 * 62 * 60 * 64),
     ),
     Template(
         "depthwise convolution",

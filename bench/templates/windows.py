@@ -74,6 +74,14 @@ def pooled_volumes(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return np.stack([over(cube, axis=(1, 4, 5)).reshape(z, -1) for cube in cubes], axis=1)
 
 
+def averaged(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Windows of the padded volume, and their means."""
+    border = [(0, 0), *((int(knobs["P" + axis]),) * 2 for axis in "DHW")]
+    window, (d, h, w) = (tuple(int(knobs[name + axis]) for axis in "DHW") for name in "KS")
+    seen = np.lib.stride_tricks.sliding_window_view(np.pad(given["X"], border), window, (1, 2, 3))  # type: ignore[call-overload]
+    return chained(seen[:, ::d, ::h, ::w].mean((4, 5, 6)), given, symbols, knobs, {})
+
+
 def padded(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return given["X"]
 
@@ -247,6 +255,46 @@ def _volumes_as_channels() -> tuple[Case, ...]:
     return tuple(found)
 
 
+SMALL: Knobs = {"WIDE": 1, "XW": 1, "YW": 1, "LANES": 8, "DEEP": 1, "FRONT": 1}
+"""A workgroup makes 32 rows of 8 results of a plane."""
+VOLUMES: tuple[tuple[Knobs, tuple[tuple[int, int, int], ...]], ...] = (
+    (SMALL, ((1, 1, 1), (2, 63, 15), (3, 64, 16), (4, 65, 17), (5, 2, 33), (1, 66, 3))),
+    ({**SMALL, "WIDE": 4, "SD": 1, "SW": 1, "PW": 2, "KW": 5, **gated("one")}, ((1, 2, 31), (3, 64, 32), (2, 70, 33))),
+    ({**SMALL, "WIDE": 8, "DEEP": 2, "FRONT": 2}, ((1, 1, 1), (5, 127, 127), (6, 129, 129), (8, 3, 70), (3, 5, 2))),
+    (
+        {**SMALL, "KD": 7, "KH": 5, "SH": 5, "PD": 3, "PW": 0, "SD": 3},
+        ((1, 1, 3), (9, 40, 18), (10, 165, 9), (4, 4, 4)),
+    ),
+    ({"DEEP": 4, "FRONT": 4, "LANES": 8}, ((2, 2, 16), (15, 255, 128), (17, 257, 144), (32, 5, 112), (3, 9, 272))),
+    ({"DEEP": 1, "XW": 4, "YW": 4, "LANES": 8}, ((5, 64, 120), (1, 1, 8), (3, 65, 136), (8, 31, 24))),
+    ({"SW": 1, "XW": 2, "YW": 2, "KW": 3, "SD": 1, "SH": 1, "LANES": 16}, ((4, 33, 6), (1, 16, 128), (5, 31, 130))),
+    ({**SMALL, "DTYPE": "f32", "WIDE": 4, "PD": 0, "PH": 2, "KH": 4, "SH": 3}, ((3, 4, 5), (6, 97, 65), (7, 100, 63))),
+    (
+        {"DTYPE": "f32", "XW": 4, "YW": 4, "WIDE": 4, "LANES": 8, "DEEP": 2},
+        ((3, 3, 8), (8, 128, 64), (7, 129, 72), (1, 1, 8)),
+    ),
+    (
+        {"DTYPE": "f16", "KW": 2, "PW": 0, "KD": 2, "PD": 0, **gated("one")},
+        ((2, 30, 16), (5, 66, 256), (9, 63, 272), (3, 2, 16)),
+    ),
+)
+
+
+def _averages() -> tuple[Case, ...]:
+    """Results beside the rows, columns and planes of a workgroup; padding on all sides, and none."""
+    found = []
+    for knobs, spaces in VOLUMES:
+        for number, space in enumerate(spaces):
+            extents = {}
+            for axis, extent in zip("DHW", space, strict=True):
+                border = 2 * int(knobs.get("P" + axis, 1))
+                window, stride = int(knobs.get("K" + axis, 3)), int(knobs.get("S" + axis, 2))
+                least = max(extent, window - border)
+                extents |= {"I" + axis: least, "O" + axis: (least + border - window) // stride + 1}
+            found.append(one("pool_volumes", knobs, Z=1 + number % 3, **extents))
+    return tuple(found)
+
+
 H = W = 514
 """512 x 512 results of 3 x 3 windows: an image of that size, padded."""
 IMAGES, CHANNELS = 16, 64
@@ -269,6 +317,13 @@ WINDOWS = (
         _volume({"OP": "max", "LANES": 16}, 16 * 32, (66, 66, 66), 3, 1),
         pooled_volumes,
         moved=4 * 16 * 32 * (66**3 + 64**3),
+    ),
+    Template(
+        "average pooling of volumes",
+        _averages(),
+        one("pool_volumes", {"DEEP": 4, "FRONT": 4}, Z=255, ID=128, IH=128, IW=256, OD=64, OH=64, OW=128),
+        averaged,
+        moved=2 * 255 * (128 * 128 * 256 + 64 * 64 * 128),
     ),
     Template(
         "padding",

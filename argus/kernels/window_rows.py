@@ -34,7 +34,7 @@ TILE = ag.Owner(
     threads=256,
     requires="N >= 1 and P >= 1 and Q >= 1 and sN >= 1 and sP >= 1 and sC >= 1 and sR >= 1",
     computes="Y[n, p, q, c, r, s] = X[n, p, q, c, r, s]",
-    example=dict(N=2, P=3, Q=18, sN=20000, sP=400, sC=6000, sR=100, yN=40000, yP=7000, yQ=384),
+    example=dict(N=2, P=3, Q=18, sN=24000, sP=400, sC=6000, sR=100, yN=40000, yP=10000, yQ=512),
 )
 def window_rows(
     X: ag.In[f"N P Q c={CHANNELS} r={KH} s={KW}", T, f"sN sP {STRIDE} sC sR 1"],

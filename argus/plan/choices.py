@@ -33,6 +33,7 @@ DECISIONS: Mapping[str, str] = {
     "aligned-copies": "operands of a product copied to rows of whole accesses first",
     "conv-tile": "pixels, channels and accesses of a convolution's workgroup",
     "window-rows": "a convolution as a product with its windows, copied to rows",
+    "window-channels": "planes and rows of a convolution's window copied to channels first, in three dimensions",
     "fuse-chain": "the maps after a product, convolution or pooling in its launch, or in launches of their own",
     "fuse-reduction": "the maps before a reduction in its launch, or in one of their own",
     "map-pieces": "accesses of a thread in a launch of maps alone",

@@ -82,10 +82,12 @@ def tile_knobs(
     choices: Choices | None = None,
     images: int = 1,
     chain: Mapping[str, Any] | None = None,
+    even: bool = False,
 ) -> dict[str, KnobValue]:
-    """The tile and the accesses of a convolution; `images`: with all groups of each; `chain`: knobs of what follows.
-    Raises `NoTile`."""
-    first = next(_fitting(dtype, sizes), None)
+    """The tile and the accesses of a convolution; `images`: with all groups of each; `chain`: knobs of what follows;
+    `even`: steps of half as many channels where fewer are filled up with zeros. Raises `NoTile`."""
+    fitting = _fitting(dtype, sizes)
+    first = min(fitting, key=lambda tile: -sizes.c % (4 * tile.vec), default=None) if even else next(fitting, None)
     if first is None:
         stated = f"no tile holds {sizes.taps} taps at strides {sizes.stride} of {sizes.c} channels of {dtype}"
         raise NoTile(f"{stated} in registers; nearest are fewer taps, smaller strides, or rows of a multiple of 8")

@@ -8,13 +8,15 @@ Depthwise ones with windows or strides that `depthwise2d` does not have read the
 padded by a launch of its own.
 
 With few channels and large windows, a matrix instruction over channels has little to do: windows are then copied to
-rows of a matrix (`window_rows`), and the convolution is a product with these (2-byte types, two dimensions).
+rows of a matrix (`window_rows`), and the convolution is a product with these (2-byte types, two dimensions). In three
+dimensions the planes and rows of a window become channels (`window_channels`), and a window of one line is left.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from argus.ir.kernel import KnobValue
@@ -37,7 +39,9 @@ MOST_TAPS = 128
 MOST_ALONE = 64
 """Taps of a depthwise convolution."""
 FEW_CHANNELS, MANY_TAPS = 4, 49
-"""Channels up to which, and taps from which, windows are copied to rows."""
+"""Channels up to which, and taps from which, windows are copied to rows, or their planes and rows to channels."""
+CHANNELS_AT_ONCE = 8
+"""What channels that are made of planes and rows are a multiple of: an access to the weights."""
 OF_PRODUCT = {"one": "one", "go": "m", "all": "zmn"}
 """What a product calls the axes of an operand of a convolution's chain."""
 
@@ -54,6 +58,8 @@ def convolved(planner: Planning, group: Group, node: Node) -> View:
         return depthwise(planner, group, node)
     if by_rows(planner, group, node, weight.shape):
         return of_window_rows(planner, group, node, weight.shape)
+    if by_channels(planner, node, weight.shape):
+        return of_window_channels(planner, group, node, weight)
     return over_channels(planner, group, node)
 
 
@@ -104,15 +110,78 @@ def of_window_rows(planner: Planning, group: Group, node: Node, weight: Shape) -
     return result
 
 
+def by_channels(planner: Planning, node: Node, weight: Shape) -> bool:
+    """Whether planes and rows of a window become channels: by rule with few channels and many taps."""
+    at = node.attributes
+    if len(node.shape) != 5 or node.dtype == "f32" or at["groups"] > 1 or math.prod(weight[2:4]) == 1:
+        return False
+    images, width = node.shape[0], planner.graph.nodes[node.inputs[0]].shape[-1]
+    image = _channels(weight) * math.prod(node.shape[2:4]) * width * BYTES[node.dtype]
+    there = weight[1] <= FEW_CHANNELS and is_legal(node, (weight[2], weight[3], weight[4]))
+    if not there or image >= planner.limit:
+        return False
+    shape: dict[str, KnobValue] = {"images": images, "channels": weight[1], "features": weight[0], "dtype": node.dtype}
+    shape |= {"deep": weight[2], "high": weight[3], "wide": weight[4]}
+    shape |= {"planes": node.shape[2], "down": node.shape[3], "across": node.shape[4]}
+    shape |= {"stride_d": at["stride"][0], "stride_h": at["stride"][1], "stride_w": at["stride"][2]}
+    able = ({"channels": True}, {"channels": False})
+    many = math.prod(weight[2:]) >= MANY_TAPS
+    return bool(planner.choices.take("window-channels", shape, {"channels": many}, lambda: able)["channels"])
+
+
+def _channels(weight: Shape) -> int:
+    """Planes and rows of the windows of all channels, rounded up."""
+    return -(-math.prod(weight[1:4]) // CHANNELS_AT_ONCE) * CHANNELS_AT_ONCE
+
+
+def of_window_channels(planner: Planning, group: Group, node: Node, weight: Node) -> View:
+    """Planes and rows of the windows copied to channels, then a convolution over these with a window of one line."""
+    at, nodes = node.attributes, tuple(group.nodes)
+    (features, channels, deep, high, wide), c = weight.shape, _channels(weight.shape)
+    x, (depth, height, width), (planes, down, _), _ = operands(planner, node, weight)
+    each = planes * down * width
+    moved = planner.filled((node.shape[0], c, planes, down, width), node.dtype, 0.0, "padded")
+    piece = math.gcd(16 // BYTES[node.dtype], width)
+    lanes = next((lanes for lanes in (8, 16, 32) if lanes * piece >= width), 64)
+    knobs: dict[str, KnobValue] = {"DTYPE": node.dtype, "KD": deep, "KH": high, "WIDE": piece, "LANES": lanes}
+    for letter, name in (("S", "stride"), ("D", "dilation"), ("P", "padding")):
+        knobs |= {letter + "D": at[name][0], letter + "H": at[name][1]}
+    sizes = {"N": node.shape[0], "C": channels, **entered((depth, height, width)), "OD": planes, "OH": down}
+    sizes |= {"yN": c * each, "yC": deep * high * each, "yD": high * each, "yR": each, "yT": down * width}
+    planner.emit("window_channels", "window_channels", knobs, sizes, {"X": x, "Y": moved}, nodes=nodes)
+    taps = math.prod(weight.shape[1:4])
+    filters = channels_last(planner, node, (1, features, taps, wide), (0, 1, 3, 2))
+    if c > taps:
+        longer = planner.filled((features, wide, c), node.dtype, 0.0, "padded")
+        extents = {"Z": 1, "H": features * wide, "W": taps, "sZ": features * wide * c, "sH": c}
+        planner.emit("pad", "pad", {"DTYPE": node.dtype}, extents, {"X": filters, "Y": longer}, nodes=nodes)
+        filters = longer
+    line = {name: (fill, fill, at[name][2]) for name, fill in FILLS}
+    left = replace(node, attributes={**at, **line})
+    return summed(planner, group, left, moved, filters, (c, features), (planes, down, width), (1, 1, wide), True)
+
+
 def over_channels(planner: Planning, group: Group, node: Node) -> View:
     """A sum over channels and taps, by matrix instructions."""
-    at = node.attributes
     weight = planner.graph.nodes[node.inputs[1]]
-    g = at["groups"]
-    x, space, results, window = operands(planner, node, weight)
-    knobs = window_settings(node, window)
+    g = node.attributes["groups"]
+    x, space, _, window = operands(planner, node, weight)
+    window_settings(node, window)  # refused before anything is copied
     c, o = weight.shape[1], weight.shape[0] // g
     k = channels_last(planner, node, (g, o, c, math.prod(window)), (0, 1, 3, 2))
+    return summed(planner, group, node, x, k, (c, o), space, window)
+
+
+def summed(
+    planner: Planning, group: Group, node: Node, x: View, k: View, channels: tuple[int, int], space: Space,
+    window: Space, even: bool = False,
+) -> View:  # fmt: skip
+    """The launch of a convolution. `channels`: of a group, those that are summed over and those of the result;
+    `space`, `window`: extents of x and of the filter; stride, padding and dilation are those of the node; `even`: as
+    for `tile_knobs`."""
+    at, g, (c, o) = node.attributes, node.attributes["groups"], channels
+    results = spatial(node.shape[2:], 1)
+    knobs = window_settings(node, window)
     (stride, padding, dilation) = (spatial(at[name], fill) for name, fill in FILLS)
     reach = [(-p, d * (extent - 1) - p) for extent, p, d in zip(window, padding, dilation, strict=True)]
     taps = math.prod(window)
@@ -124,7 +193,7 @@ def over_channels(planner: Planning, group: Group, node: Node) -> View:
     planner.emit(
         "conv3d" if deep else "conv2d",
         "conv3d" if deep else "conv2d",
-        {**tile_knobs(node.dtype, sizes, planner.choices, node.shape[0] * g, steps), **knobs, **steps},
+        {**tile_knobs(node.dtype, sizes, planner.choices, node.shape[0] * g, steps, even), **knobs, **steps},
         extents if deep else without_depth(extents),
         {"X": x, "K": k, **given, "Y": result},
         scalars,

@@ -1,8 +1,9 @@
 """Pooling: windows of the input as an overlapping view (`argus.kernels.windows`), padded by a launch of its own.
 
 One and two dimensions are one launch of `pool`; the lines of one dimension are rows of one plane. Three are two
-launches: the planes, then along the depth, each padded by itself. Windows that are far apart along rows would be loaded
-by single elements: a launch takes them along columns first, where neighbours lie together, and another along rows.
+launches: the planes, then along the depth, each padded by itself; averages with padding are one of `pool_volumes`,
+which has the padding inside. Windows that are far apart along rows would be loaded by single elements: a launch takes
+them along columns first, where neighbours lie together, and another along rows.
 A padded array's border is filled once and never written.
 """
 
@@ -24,6 +25,14 @@ EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16)
 """Windows and strides that templates have."""
 ACCESS, LEFT = 16, 4
 """Bytes of the widest access, and the least stride along columns for which two launches take less than one."""
+VOLUME_WINDOWS, VOLUME_STRIDES, VOLUME_PADDINGS = (1, 2, 3, 4, 5, 7), (1, 2, 3, 4, 5), (0, 1, 2, 3)
+"""What `pool_volumes` has, along each axis."""
+VOLUME_TAPS = 64
+"""Of a window that `pool_volumes` is taken for; with 343 the value of some of its forms was not proved."""
+BLOCKS = ((4, 4), (4, 2), (2, 2), (2, 1), (1, 1))
+"""Planes and rows of results of a thread of `pool_volumes`; with the most, rows and planes are read again least."""
+MOST_EFFORT = 180_000
+"""Steps in which `pool_volumes` is read, as `_effort` counts them; a kernel may take 200 000."""
 MOST_IN_FLIGHT = 192
 """Elements that a thread of `pool` holds while it loads a row of taps; it has 256 registers."""
 
@@ -46,6 +55,8 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
             x = along(planner, x, outer, down, across[0], node, None, (outer, down[1], across[0]))
             outer, axes = outer * down[1], [LINE, across]
         return planes(planner, x, outer, axes, node, group, node.shape)
+    if all_at_once(planner, outer, space, group, node):
+        return volumes(planner, x, outer, node, group)
     depth, *axes = _axes(space, results, at)
     x = padded(planner, x, outer * space[0], space[1:], at["padding"][1:], node, fill)
     x = planes(planner, x, outer * space[0], axes, node, group, (outer, space[0], *results[1:]), last=False)
@@ -67,6 +78,62 @@ def one_after_the_other(planner: Planning, outer: int, axes: Sequence[Axis], nod
     default = {"passes": 2 if far_apart(axes, node) else 1}
     able = [{"passes": 1}, {"passes": 2}] if min(high, wide) > 1 else [default]
     return planner.choices.take("pool-passes", shape, default, lambda: able)["passes"] == 2
+
+
+def all_at_once(planner: Planning, outer: int, space: Sequence[int], group: Group, node: Node) -> bool:
+    """Whether windows of volumes are one launch: by rule averages with padding, which else is written for each."""
+    at, results = node.attributes, node.shape[-3:]
+    legal = set(at["window"]) <= set(VOLUME_WINDOWS) and set(at["stride"]) <= set(VOLUME_STRIDES)
+    able = legal and at["kind"] == "mean" and set(at["padding"]) <= set(VOLUME_PADDINGS) and set(at["dilation"]) == {1}
+    if not able or math.prod(at["window"]) > VOLUME_TAPS or block_of(group, node, space[2]) is None:
+        return False
+    shape: dict[str, KnobValue] = {"kind": "mean", "dtype": node.dtype, "volumes": outer}
+    for name, values in (("extent", space), ("result", results), *((name, at[name]) for name in FORM)):
+        shape |= {f"{name}_{axis}": value for axis, value in zip("dhw", values, strict=True)}
+    default = {"passes": 1 if any(at["padding"]) else 2}
+    return planner.choices.take("pool-passes", shape, default, lambda: ({"passes": 1}, {"passes": 2}))["passes"] == 1
+
+
+FORM = ("window", "stride", "padding")
+
+
+def block_of(group: Group, node: Node, width: int) -> tuple[int, int] | None:
+    """Planes and rows of results of a thread of `pool_volumes`, if there are any that it can be read with."""
+    return next((block for block in BLOCKS if _effort(block, group, node, width) <= MOST_EFFORT), None)
+
+
+def _effort(block: tuple[int, int], group: Group, node: Node, width: int) -> int:
+    """Steps in which the kernel is read, a little too many: for every piece of a row its accesses and taps, which cost
+    more where they are not neighbors; for every row of results its chain and accesses."""
+    at, wide = node.attributes, ACCESS // BYTES[node.dtype]
+    (_, _, window), (_, _, stride), (_, _, left) = (at[name] for name in FORM)
+    unit = math.gcd(wide, width)
+    accesses = -(-(stride * (wide - 1) + window - left + -(-left // unit) * unit) // unit)
+    pieces = math.prod(at["stride"][axis] * (results - 1) + at["window"][axis] for axis, results in enumerate(block))
+    stored = wide // math.gcd(wide, node.shape[-1]) * (1 + len(group.operands))
+    after = 500 * (1 + len(group.steps)) + 60 * stored
+    return int(pieces * (220 + 90 * accesses + window * wide * (43 if stride > 1 else 18)) + math.prod(block) * after)
+
+
+def volumes(planner: Planning, x: View, outer: int, node: Node, group: Group) -> View:
+    """Averages over three axes in one launch."""
+    at, space, results = node.attributes, x.shape[-3:], node.shape[-3:]
+    access = ACCESS // BYTES[node.dtype]
+    lanes = next((lanes for lanes in (8, 16, 32) if lanes * access >= results[2]), 64)
+    block = block_of(group, node, space[2])
+    assert block is not None, "asked before"
+    front, deep = block
+    knobs: dict[str, KnobValue] = {"DTYPE": node.dtype, "WIDE": access, "LANES": lanes, "DEEP": deep, "FRONT": front}
+    knobs |= {"XW": math.gcd(access, space[2]), "YW": math.gcd(access, results[2])}
+    for letter, name in zip("KSP", FORM, strict=True):
+        knobs |= {letter + axis: value for axis, value in zip("DHW", at[name], strict=True)}
+    sizes = {"Z": outer} | {"I" + axis: extent for axis, extent in zip("DHW", space, strict=True)}
+    sizes |= {"O" + axis: extent for axis, extent in zip("DHW", results, strict=True)}
+    result = planner.temporary(node.shape, node.dtype)
+    steps, given, scalars = chained(planner, group, node.dtype)
+    arguments = {"X": x, **given, "Y": result}
+    planner.emit("pool_volumes", "pool_volumes", {**knobs, **steps}, sizes, arguments, scalars, tuple(group.nodes))
+    return result
 
 
 def far_apart(axes: Sequence[Axis], node: Node) -> bool:

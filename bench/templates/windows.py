@@ -74,8 +74,28 @@ def pooled_volumes(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return np.stack([over(cube, axis=(1, 4, 5)).reshape(z, -1) for cube in cubes], axis=1)
 
 
+def averaged(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Windows of the padded volume, and their means."""
+    border = [(0, 0), *((int(knobs["P" + axis]),) * 2 for axis in "DHW")]
+    window, (d, h, w) = (tuple(int(knobs[name + axis]) for axis in "DHW") for name in "KS")
+    seen = np.lib.stride_tricks.sliding_window_view(np.pad(given["X"], border), window, (1, 2, 3))  # type: ignore[call-overload]
+    return chained(seen[:, ::d, ::h, ::w].mean((4, 5, 6)), given, symbols, knobs, {})
+
+
 def padded(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return given["X"]
+
+
+def channels(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Every tap's planes and rows cut out of the padded volume."""
+    kd, kh, sd, sh, dd, dh, pd, ph = (int(knobs[name]) for name in ("KD", "KH", "SD", "SH", "DD", "DH", "PD", "PH"))
+    x = np.pad(given["X"], ((0, 0), (0, 0), (pd, pd), (ph, ph), (0, 0)))
+    deep, down = (x.shape[2] - dd * (kd - 1) - 1) // sd + 1, (x.shape[3] - dh * (kh - 1) - 1) // sh + 1
+    want = np.empty((*x.shape[:2], kd, kh, deep, down, x.shape[4]))
+    for d, r in np.ndindex(kd, kh):
+        planes = x[:, :, dd * d : dd * d + sd * (deep - 1) + 1 : sd]
+        want[:, :, d, r] = planes[:, :, :, dh * r : dh * r + sh * (down - 1) + 1 : sh]
+    return want
 
 
 def convolved(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
@@ -192,6 +212,89 @@ def _rows() -> tuple[Case, ...]:
     return tuple(found)
 
 
+def _lines(knobs: Knobs, n: int, c: int, space: tuple[int, int, int], spare: int) -> Case:
+    """`spare`: channels that Y has for each image beside those that are written."""
+
+    def results(extent: int, axis: str) -> int:
+        window, stride, dilation, border = (int(knobs.get(name + axis, least)) for name, least in FORM)
+        return (extent + 2 * border - dilation * (window - 1) - 1) // stride + 1
+
+    (depth, height, width), kd, kh = space, int(knobs.get("KD", 3)), int(knobs.get("KH", 3))
+    deep, down = results(depth, "D"), results(height, "H")
+    each = deep * down * width
+    sizes = {"N": n, "C": c, "ID": depth, "IH": height, "IW": width, "OD": deep, "OH": down}
+    sizes |= {"yN": (c * kd * kh + spare) * each, "yC": kd * kh * each, "yD": kh * each, "yR": each, "yT": down * width}
+    return one("window_channels", knobs, **sizes)
+
+
+FORM = (("K", 3), ("S", 1), ("D", 1), ("P", 0))
+LINES: tuple[Knobs, ...] = (
+    {"WIDE": 1},
+    {"WIDE": 2, "KD": 2, "KH": 5, "PH": 2},
+    {"WIDE": 4, "SD": 2, "SH": 3, "PD": 1, "PH": 1, "LANES": 16},
+    {"WIDE": 8, "DD": 2, "DH": 3, "PD": 2, "KD": 4, "KH": 2},
+    {"WIDE": 1, "KD": 1, "KH": 7, "SH": 2, "DH": 2, "PH": 3, "LANES": 64},
+    {"WIDE": 2, "KD": 7, "KH": 1, "PD": 8, "SD": 5},
+    {"WIDE": 8, "KD": 5, "KH": 11, "PD": 4, "PH": 6, "SD": 3, "SH": 2, "LANES": 32},
+)
+
+
+def _volumes_as_channels() -> tuple[Case, ...]:
+    """Rows and columns beside those of a workgroup; borders that whole windows lie in."""
+    found = []
+    for number, knobs in enumerate(LINES):
+        spans = [int(knobs.get("D" + axis, 1)) * (int(knobs.get("K" + axis, 3)) - 1) + 1 for axis in "DH"]
+        least = [max(1, span - 2 * int(knobs.get("P" + axis, 0))) for span, axis in zip(spans, "DH", strict=True)]
+        lanes, wide = int(knobs.get("LANES", 8)), int(knobs["WIDE"])
+        for at, (deeper, higher) in enumerate(
+            ((0, 0), (1, 256 // lanes - 1), (4, 256 // lanes), (2, 3), (3, 70), (5, 1))
+        ):
+            width = wide * (1, lanes - 1, lanes, lanes + 1, 3, 2 * lanes + 1)[(at + number) % 6]
+            space = (least[0] + deeper, least[1] + higher * int(knobs.get("SH", 1)), width)
+            found.append(_lines(knobs, 1 + number % 2, 1 + at % 3, space, at % 3))
+    return tuple(found)
+
+
+SMALL: Knobs = {"WIDE": 1, "XW": 1, "YW": 1, "LANES": 8, "DEEP": 1, "FRONT": 1}
+"""A workgroup makes 32 rows of 8 results of a plane."""
+VOLUMES: tuple[tuple[Knobs, tuple[tuple[int, int, int], ...]], ...] = (
+    (SMALL, ((1, 1, 1), (2, 63, 15), (3, 64, 16), (4, 65, 17), (5, 2, 33), (1, 66, 3))),
+    ({**SMALL, "WIDE": 4, "SD": 1, "SW": 1, "PW": 2, "KW": 5, **gated("one")}, ((1, 2, 31), (3, 64, 32), (2, 70, 33))),
+    ({**SMALL, "WIDE": 8, "DEEP": 2, "FRONT": 2}, ((1, 1, 1), (5, 127, 127), (6, 129, 129), (8, 3, 70), (3, 5, 2))),
+    (
+        {**SMALL, "KD": 7, "KH": 5, "SH": 5, "PD": 3, "PW": 0, "SD": 3},
+        ((1, 1, 3), (9, 40, 18), (10, 165, 9), (4, 4, 4)),
+    ),
+    ({"DEEP": 4, "FRONT": 4, "LANES": 8}, ((2, 2, 16), (15, 255, 128), (17, 257, 144), (32, 5, 112), (3, 9, 272))),
+    ({"DEEP": 1, "XW": 4, "YW": 4, "LANES": 8}, ((5, 64, 120), (1, 1, 8), (3, 65, 136), (8, 31, 24))),
+    ({"SW": 1, "XW": 2, "YW": 2, "KW": 3, "SD": 1, "SH": 1, "LANES": 16}, ((4, 33, 6), (1, 16, 128), (5, 31, 130))),
+    ({**SMALL, "DTYPE": "f32", "WIDE": 4, "PD": 0, "PH": 2, "KH": 4, "SH": 3}, ((3, 4, 5), (6, 97, 65), (7, 100, 63))),
+    (
+        {"DTYPE": "f32", "XW": 4, "YW": 4, "WIDE": 4, "LANES": 8, "DEEP": 2},
+        ((3, 3, 8), (8, 128, 64), (7, 129, 72), (1, 1, 8)),
+    ),
+    (
+        {"DTYPE": "f16", "KW": 2, "PW": 0, "KD": 2, "PD": 0, **gated("one")},
+        ((2, 30, 16), (5, 66, 256), (9, 63, 272), (3, 2, 16)),
+    ),
+)
+
+
+def _averages() -> tuple[Case, ...]:
+    """Results beside the rows, columns and planes of a workgroup; padding on all sides, and none."""
+    found = []
+    for knobs, spaces in VOLUMES:
+        for number, space in enumerate(spaces):
+            extents = {}
+            for axis, extent in zip("DHW", space, strict=True):
+                border = 2 * int(knobs.get("P" + axis, 1))
+                window, stride = int(knobs.get("K" + axis, 3)), int(knobs.get("S" + axis, 2))
+                least = max(extent, window - border)
+                extents |= {"I" + axis: least, "O" + axis: (least + border - window) // stride + 1}
+            found.append(one("pool_volumes", knobs, Z=1 + number % 3, **extents))
+    return tuple(found)
+
+
 H = W = 514
 """512 x 512 results of 3 x 3 windows: an image of that size, padded."""
 IMAGES, CHANNELS = 16, 64
@@ -216,6 +319,13 @@ WINDOWS = (
         moved=4 * 16 * 32 * (66**3 + 64**3),
     ),
     Template(
+        "average pooling of volumes",
+        _averages(),
+        one("pool_volumes", {"DEEP": 4, "FRONT": 4}, Z=255, ID=128, IH=128, IW=256, OD=64, OH=64, OW=128),
+        averaged,
+        moved=2 * 255 * (128 * 128 * 256 + 64 * 64 * 128),
+    ),
+    Template(
         "padding",
         _padded(),
         one("pad", {}, Z=IMAGES * CHANNELS, H=512, W=512, sZ=H * W, sH=W),
@@ -228,6 +338,13 @@ WINDOWS = (
         one("window_rows", {}, N=256, P=55, Q=55, sN=155952, sP=912, sC=51984, sR=228, yN=1161600, yP=21120, yQ=384),
         padded,
         moved=2 * 256 * (155952 + 3025 * 363),
+    ),
+    Template(
+        "windows of volumes as channels",
+        _volumes_as_channels(),
+        _lines({"KD": 3, "KH": 5}, 16, 3, (64, 64, 64), 3),
+        channels,
+        moved=2 * 16 * 3 * (64**3 + 15 * 62 * 60 * 64),
     ),
     Template(
         "depthwise convolution",

@@ -36,6 +36,7 @@ WINDOWED = {
     "depthwise2d": ("SH", "SW", "DH", "DW", "KH", "KW"),
     "depthwise": ("STRIDE", "DILATION", "KH", "KW"),
     "pool": ("STRIDE", "DILATION", "KH", "KW"),
+    "window_channels": ("SD", "SH", "DD", "DH", "KD", "KH"),
 }
 
 
@@ -53,6 +54,7 @@ def test_strides_dilations_and_windows_are_positive(name: str, knob: str) -> Non
         ("conv2d", {"KW": 5, "DW": 4, "PW": 1, "XW": 1, "YW": 1, "CW": 1}, {"IW": 14, "OW": 1}),
         ("conv3d", {"KD": 3, "PD": 0, "ROWS": 2, "XW": 1, "YW": 1, "CW": 1}, {"ID": 2, "OD": 1}),
         ("depthwise2d", {"KH": 7, "PH": 0}, {"IH": 6, "OH": 1}),
+        ("window_channels", {"KD": 5, "DD": 2, "PD": 1}, {"ID": 6, "OD": 1}),
     ],
 )
 def test_a_window_larger_than_the_padded_input_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -9,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from argus.bench.kernelbench.stores import store_sites, written
-from argus.device.guards import launch_grid
 from argus.plan import product_tiles
+from argus.plan.choices import Choices
+from argus.plan.convolutions import CHANNELS_AT_ONCE
 from argus.plan.evaluate import values
 from argus.plan.graph import Graph
 from argus.plan.meaning import meaning
-from argus.plan.planner import kernel_of, planned
+from argus.plan.planner import planned
 from argus.plan.runner import PreparedPlan
 from tests.plan.graphs import Builder, drawn_inputs
 
@@ -122,54 +123,56 @@ def test_a_convolution_of_few_channels_is_a_product_with_rows_of_windows(images:
     assert files == ["pad", "window_rows", "pad", "matmul_chain"]
 
 
-SIDES = ("lower", "upper")
+Numbers = tuple[int, ...]
+VOLUMES: list[tuple[Numbers, Numbers, Numbers, Numbers, Numbers]] = [
+    ((2, 3, 6, 9, 16), (5, 3, 3, 5, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1)),
+    ((1, 3, 7, 11, 13), (33, 3, 3, 5, 7), (2, 1, 3), (1, 2, 3), (1, 1, 1)),
+    ((3, 2, 8, 9, 12), (4, 2, 4, 4, 4), (1, 2, 1), (2, 0, 1), (2, 1, 2)),
+    ((2, 1, 3, 9, 10), (6, 1, 1, 7, 7), (1, 1, 2), (0, 3, 0), (1, 2, 1)),
+    ((1, 4, 8, 8, 5), (3, 4, 7, 7, 1), (3, 1, 1), (3, 8, 0), (1, 3, 1)),
+    ((1, 4, 3, 9, 9), (3, 4, 2, 11, 11), (1, 1, 1), (0, 2, 2), (1, 1, 1)),
+]
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize(
-    ("m", "n", "k", "a_by_k", "b_by_k"),
-    [(65, 33, 67, False, True), (200, 332, 72, False, False), (330, 130, 96, True, True), (64, 700, 128, False, False)],
-)
-def test_a_triangle_skips_tiles(side: str, m: int, n: int, k: int, a_by_k: bool, b_by_k: bool) -> None:
+def of_volumes(
+    shape: Numbers, weight: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, groups: int = 1
+) -> Graph:
+    """A convolution with a bias, a residual and an activation."""
     made = Builder()
-    y = made.matmul(operand(made, a_by_k, m, k), operand(made, not b_by_k, k, n))
-    assert right(typed(made.graph(made.add("triangle", y, shape=(m, n), side=side)))) == ["matmul_triangle"]
+    x, w = made.input(*shape), made.input(*weight)
+    space = zip(shape[2:], weight[2:], stride, padding, dilation, strict=True)
+    results = tuple((e + 2 * p - d * (k - 1) - 1) // s + 1 for e, k, s, p, d in space)
+    form: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    y = made.add("convolution", x, w, shape=(shape[0], weight[0], *results), **form)
+    y = made.add("add", made.add("add", y, made.input(weight[0], 1, 1, 1)), made.input(shape[0], weight[0], *results))
+    return made.graph(made.add("relu", y))
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_a_triangle_of_a_chain_and_of_copies(side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a chain makes of 0 is not 0: beside the triangle it does not count."""
-    monkeypatch.setattr(product_tiles, "OFTEN", 1)
-    made = Builder()
-    y = made.matmul(made.input(131, 71), made.input(71, 149))
-    y = made.add("sigmoid", made.add("add", made.add("add", y, made.input(149)), made.input(131, 149)))
-    graph = typed(made.graph(made.add("triangle", y, shape=(131, 149), side=side)))
-    assert right(graph) == ["pad", "pad", "matmul_triangle"]
+@pytest.mark.parametrize("form", VOLUMES)
+def test_planes_and_rows_of_windows_are_channels(form: tuple[Numbers, Numbers, Numbers, Numbers, Numbers]) -> None:
+    """Strided, padded and dilated along all axes; borders that whole windows lie in."""
+    whole = math.prod(form[1][1:4]) % CHANNELS_AT_ONCE == 0
+    found = ["window_channels", "reorder", *([] if whole else ["pad"]), "conv3d"]
+    files = right(typed(of_volumes(*form)))
+    assert files == [file for file in found if file != "reorder" or form[1][4] > 1]
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize(("m", "n"), [(1024, 1024), (1000, 1100), (520, 1500), (1500, 520)])
-def test_workgroups_that_multiply_come_first(side: str, m: int, n: int) -> None:
-    """Each element is written once; XCDs have the same number of tiles of the triangle, up to one for each pair of
-    columns; on all of them these come before the others."""
-    made = Builder()
-    y = made.matmul(made.input(m, 64), made.input(64, n))
-    (launch,) = planned(typed(made.graph(made.add("triangle", y, shape=(m, n), side=side)))).launches
-    kernel = kernel_of(*launch.key)
-    number = int(np.prod(launch_grid(kernel, launch.sizes)))
-    parts = written(kernel, launch.sizes, store_sites(kernel), range(number))
-    found = np.zeros((m, n), np.int64)
-    multiplies = []
-    for group, tensors in parts.items():
-        if not tensors:  # beyond the last row or column of tiles
-            continue
-        rows, columns = tensors["C"].T
-        found[rows, columns] += 1
-        if ((rows <= columns) if side == "upper" else (columns <= rows)).any():
-            multiplies.append(group)
-    assert (found == 1).all()
-    if m == n:
-        on = [sum(group % 8 == xcd for group in multiplies) for xcd in range(8)]
-        pairs = -(-n // (8 * 64))
-        assert max(on) - min(on) <= pairs
-        assert max(multiplies) < 1.1 * len(multiplies)
+def test_volumes_that_stay_as_they_are() -> None:
+    """f32, groups, few taps and many channels; and what a plan may hold otherwise, if it is told to."""
+    ones, none = (1, 1, 1), (0, 0, 0)
+    few, many = ((1, 3, 5, 6, 7), (4, 3, 3, 3, 3)), ((1, 5, 5, 8, 9), (4, 5, 3, 5, 7))
+    grouped = of_volumes((1, 6, 5, 8, 9), (4, 3, 3, 5, 7), ones, none, ones, 2)
+    graphs = [typed(of_volumes(*form, ones, none, ones)) for form in (few, many)]
+    for graph in (*graphs, typed(grouped), of_volumes((1, 3, 5, 8, 9), (4, 3, 3, 5, 7), ones, none, ones)):
+        assert "window_channels" not in [launch.file for launch in planned(graph).launches]
+    told = Choices(forced={"window-channels": {"channels": True}})
+    assert "window_channels" in [launch.file for launch in planned(graphs[0], choices=told).launches]
+
+
+def test_volumes_whose_channels_are_too_large_for_a_launch() -> None:
+    """Some images at a time; and an image alone that is too large stays as it is."""
+    form = ((5, 3, 4, 6, 8), (4, 3, 3, 5, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1))
+    graph, image = typed(of_volumes(*form)), 2 * 48 * 2 * 2 * 8
+    files = [launch.file for launch in planned(graph, limit=2 * image + 1).launches]
+    assert files == ["window_channels"] * 3 + ["reorder", "pad"] + ["conv3d"] * 3
+    assert "window_channels" not in [launch.file for launch in planned(graph, limit=image).launches]

@@ -39,8 +39,8 @@ KERNELBENCH = "out/kernelbench.jsonl"
 KEPT_TIMES = "out/bench"
 """`argus.bench.kept.DIRECTORY`"""
 DECISIONS = (
-    "product-tile", "split-k", "aligned-copies", "conv-tile", "window-rows", "fuse-chain", "fuse-reduction",
-    "map-pieces", "launch-parts", "pool-passes",
+    "product-tile", "split-k", "aligned-copies", "conv-tile", "window-rows", "window-channels", "fuse-chain",
+    "fuse-reduction", "map-pieces", "launch-parts", "pool-passes",
 )  # fmt: skip
 """`argus.plan.choices.DECISIONS`"""
 TUNED = 16

@@ -13,7 +13,8 @@ are recombined:
 The first kernel of such a chain is often no better than its parent, so steps cannot find it one by one: other blocks
 or another matrix instruction below a finished pipeline. A chain costs no evaluation until it is judged; the clock
 scores it before (`argus.agent.fidelity`). Steps that have no place any more are left out of a chain; if the changed one
-has none, there is no chain. Edits and repairs are no steps of a chain.
+has none, there is no chain. Edits and repairs are no steps of a chain;
+more LDS than there is is repaired at its end.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from argus.agent.bottleneck import bottleneck
+from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import NotApplicableError, lower
-from argus.agent.planner import attempt
+from argus.agent.planner import attempt, weight
+from argus.agent.repair import repairs
 from argus.agent.search_state import SearchCandidate, State
 from argus.agent.selector import Realised, refuse_unreadable
 from argus.device.guards import LaunchRefused, launch_grid
@@ -38,11 +42,12 @@ from argus.tasks.task import Task
 
 POPULATION = 4
 NEAR_BEST = 1.02
-LOWERED = 16
+LOWERED = 48
 NAME = "recombination"
 ChainStep = tuple[str, Mapping[str, Any]]
-Clock = Callable[[str], float]
-"""Microseconds of a source; infinite for what is not worth a judgement."""
+Clock = Callable[[str, float], float]
+"""Microseconds of a source; infinite for what is not worth a judgement. What takes longer than the second argument need
+not be proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +80,27 @@ def population(state: State) -> list[SearchCandidate]:
 
 
 def plans(state: State, dice: random.Random) -> list[LineagePlan]:
-    """Chains nobody has tried, in an order drawn by lot, crossovers, variations and insertions by turns."""
+    """Chains nobody has tried, crossovers, variations and insertions by turns; each kind in the order of what policy
+    and knowledge base expect of the changed step, drawn as `argus.agent.planner` does."""
     members = population(state)
     if not members:
         return []
     kinds = [list(_crossed(members)), list(_varied(members[:2])), list(_inserted(members[:2], state.task.family))]
+    drawn: dict[str, float] = {}
+    words = {member.number: bottleneck(member.judgement) for member in members}
+
+    def expected(plan: LineagePlan) -> float:
+        name, params = plan.steps[plan.changed]
+        entry = load()[name]
+        if name not in drawn:
+            key = (state.task.family, words[plan.of[0]], name)
+            drawn[name] = state.policy.draw(key, entry.gain, dice)
+        place = [dict(choice) for choice in entry.choices].index(dict(params)) if params in entry.choices else 0
+        return drawn[name] * weight(entry, words[plan.of[0]], place)
+
     for kind in kinds:
         dice.shuffle(kind)
+        kind.sort(key=expected, reverse=True)
     found = [kind[n] for n in range(max(map(len, kinds))) for kind in kinds if n < len(kind)]
     return list({chain_text(plan.steps): plan for plan in found}.values())
 
@@ -91,12 +110,13 @@ def promising(state: State, dice: random.Random, clock: Clock, most: int) -> lis
 
     Chains whose workgroups fill the chip better come first; at most `most` are scored, each source once in a run."""
     found: list[tuple[float, Realised]] = []
+    limit = NEAR_BEST * state.best.microseconds
     waiting = sorted(_lowered(state, dice), key=lambda made: -round(filled_share(made.source, state.task), 1))
     for made in waiting[:most]:
         state.chains.add(made.source)
         state.scored += 1
-        took = clock(made.source)
-        if took <= NEAR_BEST * state.best.microseconds:
+        took = clock(made.source, limit)
+        if took <= limit:
             found.append((took, made))
     return [made for _, made in sorted(found, key=lambda item: item[0])]
 
@@ -188,5 +208,15 @@ def replayed(task: Task, plan: LineagePlan) -> Realised:
                 raise
             continue
         done.append(attempt(name, params))
-    refuse_unreadable(source, task.beside)
+    if refuse_unreadable(source, task.beside) is None:
+        source = _mended(source, task)
+        done.append("repair read")
     return Realised(source, tuple(done), plan.why)
+
+
+def _mended(source: str, task: Task) -> str:
+    """The first repair of more LDS than there is that the reader takes."""
+    for repair in repairs(source, Judgement("error", "read", (Violation("read", "more LDS than there is"),))):
+        if refuse_unreadable(repair.source, task.beside) is not None:
+            return repair.source
+    raise NotApplicableError("the chain needs more LDS than there is")

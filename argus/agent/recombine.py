@@ -14,7 +14,7 @@ The first kernel of such a chain is often no better than its parent, so steps ca
 or another matrix instruction below a finished pipeline. A chain costs no evaluation until it is judged; the clock
 scores it before (`argus.agent.fidelity`). Steps that have no place any more are left out of a chain; if the changed one
 has none, there is no chain. Edits and repairs are no steps of a chain;
-more LDS than there is is repaired at its end.
+where it needs more LDS than there is, it is made again with half the k per turn.
 """
 
 from __future__ import annotations
@@ -23,14 +23,12 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from argus.agent.bottleneck import bottleneck
-from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.planner import attempt, weight
-from argus.agent.repair import repairs
 from argus.agent.search_state import SearchCandidate, State
 from argus.agent.selector import Realised, refuse_unreadable
 from argus.device.guards import LaunchRefused, launch_grid
@@ -209,14 +207,15 @@ def replayed(task: Task, plan: LineagePlan) -> Realised:
             continue
         done.append(attempt(name, params))
     if refuse_unreadable(source, task.beside) is None:
-        source = _mended(source, task)
-        done.append("repair read")
+        return replayed(task, _shorter(plan))
     return Realised(source, tuple(done), plan.why)
 
 
-def _mended(source: str, task: Task) -> str:
-    """The first repair of more LDS than there is that the reader takes."""
-    for repair in repairs(source, Judgement("error", "read", (Violation("read", "more LDS than there is"),))):
-        if refuse_unreadable(repair.source, task.beside) is not None:
-            return repair.source
+def _shorter(plan: LineagePlan) -> LineagePlan:
+    """The chain with half the k per turn from its blocks on: everything after them is made for the shorter step."""
+    for at in reversed(range(len(plan.steps))):
+        name, params = plan.steps[at]
+        if int(params.get("tiles_k", 1)) > 1:
+            half = (name, {**params, "tiles_k": int(params["tiles_k"]) // 2})
+            return replace(plan, steps=(*plan.steps[:at], half, *plan.steps[at + 1 :]))
     raise NotApplicableError("the chain needs more LDS than there is")

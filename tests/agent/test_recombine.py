@@ -177,14 +177,21 @@ def test_what_a_slow_parent_promises_has_to_make_up_for_it() -> None:
     assert all(state.candidates[n].microseconds <= 40.0 for n in of if n is not None), (of, ranked)
 
 
-def test_a_chain_that_needs_too_much_LDS_is_repaired() -> None:
+def test_a_chain_that_needs_too_much_LDS_takes_shorter_steps() -> None:
+    """Four tiles of 32 rows where there were four of 16: the fragments of a step, and all that follows, with half the
+    k."""
     task = load_task("examples/agent/tasks/residual.py")
     blocks = ("register-blocking", {**BLOCK, "tiles_row": 4, "tiles_col": 4})
     larger = ("matrix-shape", {"shape": "32x32x8", "block": "larger"})
-    steps = (blocks, larger, ("wide-fragments", {}), ("lds-staging", {"barriers": "both"}))
-    made = replayed(task, LineagePlan(steps, 1, "why", (1,)))
-    assert made.steps[-1] == "repair read"
-    assert read(made.source).lds_bytes <= 65536
+    rest = (
+        ("wide-fragments", {}),
+        ("lds-staging", {"barriers": "both"}),
+        ("fragment-prefetch", {"depth": "fragments"}),
+    )
+    made = replayed(task, LineagePlan((blocks, larger, *rest), 1, "why", (1,)))
+    assert made.steps[0] == chain_text([("register-blocking", {**blocks[1], "tiles_k": 4})])
+    assert len(made.steps) == 5
+    assert read(made.source).lds_bytes == 65536
 
 
 # -- ragged sizes ----------------------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ import math
 from collections.abc import Callable
 
 from argus.agent.journal.store import Run
-from argus.agent.judge import Problem
+from argus.agent.judge import Judgement, Problem, Violation
 from argus.agent.judge.contract import broken
+from argus.agent.repair import repairs
 from argus.check.report import Report
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
@@ -49,7 +50,21 @@ def journaled_clock(run: Run, task: Task) -> Callable[[str, float], float]:
 
 
 def clocked(source: str, task: Task, limit: float = math.inf) -> float:
-    """The geometric mean over the task's shapes; up to `limit` that of a proved kernel."""
+    """The geometric mean over the task's shapes; up to `limit` that of a proved kernel. What the compiler refuses is
+    looked at with the repair it would get after the judgement that refuses it."""
+    try:
+        return _clocked(source, task, limit)
+    except CompileError as error:
+        refused = Judgement("fail", "compile", (Violation(error.code, error.message),))
+        for repair in repairs(source, refused)[:1]:
+            try:
+                return _clocked(repair.source, task, limit)
+            except CompileError:
+                break
+        return math.inf
+
+
+def _clocked(source: str, task: Task, limit: float) -> float:
     try:
         kernel = read(source, beside=dict(task.beside), target=task.kernel.target)
         if any(True for _ in broken(kernel, task.kernel, Problem.of(task))):
@@ -67,5 +82,5 @@ def clocked(source: str, task: Task, limit: float = math.inf) -> float:
             return mean
         report: Report = report_of(program, run=False)
         return mean if report.proved else math.inf
-    except (ProgramError, CompileError, LaunchRefused, MachineError):
+    except (ProgramError, LaunchRefused, MachineError):
         return math.inf

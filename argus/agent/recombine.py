@@ -41,6 +41,7 @@ from argus.tasks.task import Task
 POPULATION = 4
 NEAR_BEST = 1.02
 LOWERED = 48
+FULL = 0.8
 NAME = "recombination"
 ChainStep = tuple[str, Mapping[str, Any]]
 Clock = Callable[[str, float], float]
@@ -109,7 +110,7 @@ def promising(state: State, dice: random.Random, clock: Clock, most: int) -> lis
     Chains whose workgroups fill the chip better come first; at most `most` are scored, each source once in a run."""
     found: list[tuple[float, Realised]] = []
     limit = NEAR_BEST * state.best.microseconds
-    waiting = sorted(_lowered(state, dice), key=lambda made: -round(filled_share(made.source, state.task), 1))
+    waiting = sorted(_lowered(state, dice), key=lambda made: -_filled(made.source, state.task))
     for made in waiting[:most]:
         state.chains.add(made.source)
         state.scored += 1
@@ -117,6 +118,11 @@ def promising(state: State, dice: random.Random, clock: Clock, most: int) -> lis
         if took <= limit:
             found.append((took, made))
     return [made for _, made in sorted(found, key=lambda item: item[0])]
+
+
+def _filled(source: str, task: Task) -> float:
+    """How well the chip is filled, coarsely: from `FULL` on smaller blocks are not worth more."""
+    return min(FULL, round(filled_share(source, task), 1))
 
 
 def _lowered(state: State, dice: random.Random) -> list[Realised]:

@@ -176,7 +176,10 @@ def fastest_of_library(task: str, commit: str) -> LibraryRow | None:
         sizes = {**given.shapes[0], **each.sizes}
         took = timed(kernel, {shape.name: sizes[shape.name] for shape in kernel.shapes}, given.routing)[0]
         found.append((took, " ".join([each.kernel, *(f"{name}={value}" for name, value in each.knobs.items())])))
-    return LibraryRow(task, commit, *reversed(min(found))) if found else None
+    if not found:
+        return None
+    took, name = min(found)
+    return LibraryRow(task, commit, name, took)
 
 
 def cpu() -> float:

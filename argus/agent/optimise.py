@@ -50,7 +50,7 @@ BETTER = 0.995
 SECOND_PARENT = 0.4
 NEAR = 1.5
 STUCK = 3  # steps without a gain after which chains are recombined
-CHAINS_AT_ONCE = 4
+CHAINS_AT_ONCE = 6
 FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no time
 
 
@@ -79,7 +79,8 @@ def optimise(
         while not _over(state, edits):
             state.step += 1
             before = state.best.microseconds
-            batch = _edited(state, edits) or _recombined(state, roles, clock) or _batch(state, roles)
+            batch = _edited(state, edits) or (_recombined(state, roles, clock) if state.idle >= STUCK else [])
+            batch = batch or _batch(state, roles) or _recombined(state, roles, clock)
             if not batch and roles.planner is None:
                 state.ended = "nothing is left to try"
                 break
@@ -132,14 +133,41 @@ def _batch(state: State, roles: Roles) -> list[Proposed]:
         for proposal in _proposals(state, parent, roles):
             if len(found) >= room:
                 return found
+            if parent not in parents[:2] and parent.microseconds > state.best.microseconds * 2**proposal.score:
+                continue
             tried = state.tried.setdefault(parent.number, set())
             tried.add(proposal.name)
-            realised = _realised(state, parent, proposal, roles)
+            realised, of = _realised(state, parent, proposal, roles), parent
+            if realised is None and parent is parents[0] and roles.planner is None:
+                realised, of = _elsewhere(state, parents, proposal, roles)
             if realised is not None and realised.source not in new:
                 new.add(realised.source)
                 why = realised.why or proposal.why
-                found.append(Proposed(parent, realised, proposal.entry.id, proposal.params, why))
+                found.append(Proposed(of, realised, proposal.entry.id, proposal.params, why))
     return found
+
+
+def _elsewhere(
+    state: State, parents: Sequence[SearchCandidate], proposal: Proposal, roles: Roles
+) -> tuple[Realised | None, SearchCandidate]:
+    """A global technique that has no place in the first parent, in the fastest candidate where it has one, unless that
+    is slower than the first by more than is expected of the technique.
+
+    Two structures may exclude each other (rows of results one by one, or with what they share); the one that was taken
+    first is not always the better."""
+    first = parents[0]
+    known = {step.split(" ", 1)[0] for step in first.done}
+    if proposal.entry.kind == "global" and proposal.entry.id not in known:
+        for other in sorted(parents[1:], key=lambda c: (c.microseconds, c.number)):
+            tried = state.tried.setdefault(other.number, set())
+            if other.microseconds > first.microseconds * 2**proposal.entry.gain:
+                break
+            if proposal.name not in tried:
+                tried.add(proposal.name)
+                realised = _realised(state, other, proposal, roles)
+                if realised is not None and realised.source not in state.sources:
+                    return realised, other
+    return None, first
 
 
 def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: Roles) -> Realised | None:
@@ -167,14 +195,18 @@ def _worth_an_edit(entry: KnowledgeEntry, done: Sequence[str], parent: SearchCan
 
 
 def _recombined(state: State, roles: Roles, clock: Clock | None) -> list[Proposed]:
-    """Chains of several techniques at once, where single steps have stopped gaining and the clock likes them."""
+    """Chains of several techniques at once that the clock likes: for where single steps have stopped gaining."""
     settings = state.settings
     left = settings.chains - state.scored
     if clock is None or roles.planner is not None or settings.planner != "bandit" or not settings.knowledge:
         return []
-    if state.idle < STUCK or left <= 0 or not state.ranked():
-        return []
-    made = promising(state, _dice(state, "chains"), clock, min(left, CHAINS_AT_ONCE))
+    made: list[Realised] = []
+    while left > 0 and not made and state.ranked():
+        before = state.scored
+        made = promising(state, _dice(state, f"chains {before}"), clock, min(left, CHAINS_AT_ONCE))
+        left = settings.chains - state.scored
+        if state.scored == before:
+            break
     room = min(settings.batch, settings.budget - state.spent)
     return [Proposed(state.naive, each, RECOMBINED, {}, each.why) for each in made[:room]]
 
@@ -185,6 +217,8 @@ def _dice(state: State, what: str) -> random.Random:
 
 def _parents(state: State) -> list[SearchCandidate]:
     """The best first, then the furthest on: the fastest of those with the most global techniques; often it goes first.
+    All others follow, fastest first, for when nothing is left to try on those before: what is expected of a technique
+    has to make up for what such a parent is slower.
 
     A new structure (a pipeline in blocks that do not suit it yet) is often slower than the best kernel without it. Of
     kernels that are as fast the earliest counts as the best: what a technique costs without a gain (LDS, registers) is
@@ -198,8 +232,8 @@ def _parents(state: State) -> list[SearchCandidate]:
     near = [c for c in ranked if c.microseconds <= NEAR * ranked[0].microseconds]
     furthest = min(near[1:], key=lambda c: (-_structure(c), c.microseconds, c.number), default=None)
     if furthest is None:
-        return ranked[:3]
-    order = [ranked[0], furthest, *(c for c in ranked[1:3] if c is not furthest)]
+        return ranked
+    order = [ranked[0], furthest, *(c for c in ranked[1:] if c is not furthest)]
     if _dice(state, "parent").random() < SECOND_PARENT:
         order[0], order[1] = order[1], order[0]
     return order

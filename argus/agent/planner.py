@@ -65,7 +65,7 @@ def propose(
             proposal = attempt(entry.id, params)
             if proposal in tried:
                 continue
-            score = drawn * _fit(entry, bottleneck) * CLASS_WEIGHT[entry.kind] * LATER_CHOICE**place
+            score = drawn * weight(entry, bottleneck, place)
             why = f"{entry.title}: bottleneck {bottleneck}"
             found.append(Proposal(entry, params, score, why))
     return sorted(found, key=lambda p: (-p.score, p.name))
@@ -83,6 +83,11 @@ def random_order(entries: Iterable[KnowledgeEntry], tried: Collection[str], dice
     found.sort(key=lambda p: p.name)
     dice.shuffle(found)
     return found
+
+
+def weight(entry: KnowledgeEntry, bottleneck: str, place: int) -> float:
+    """How much of what is drawn for an entry counts, at a bottleneck and for the parameter set at a place."""
+    return _fit(entry, bottleneck) * CLASS_WEIGHT[entry.kind] * LATER_CHOICE**place
 
 
 def _fit(entry: KnowledgeEntry, bottleneck: str) -> float:

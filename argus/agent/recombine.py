@@ -13,7 +13,8 @@ are recombined:
 The first kernel of such a chain is often no better than its parent, so steps cannot find it one by one: other blocks
 or another matrix instruction below a finished pipeline. A chain costs no evaluation until it is judged; the clock
 scores it before (`argus.agent.fidelity`). Steps that have no place any more are left out of a chain; if the changed one
-has none, there is no chain. Edits and repairs are no steps of a chain.
+has none, there is no chain. Edits and repairs are no steps of a chain;
+where it needs more LDS than there is, it is made again with half the k per turn.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from argus.agent.bottleneck import bottleneck
 from argus.agent.lower import NotApplicableError, lower
-from argus.agent.planner import attempt
+from argus.agent.planner import attempt, weight
 from argus.agent.search_state import SearchCandidate, State
 from argus.agent.selector import Realised, refuse_unreadable
 from argus.device.guards import LaunchRefused, launch_grid
@@ -38,11 +40,13 @@ from argus.tasks.task import Task
 
 POPULATION = 4
 NEAR_BEST = 1.02
-LOWERED = 16
+LOWERED = 48
+FULL = 0.8
 NAME = "recombination"
 ChainStep = tuple[str, Mapping[str, Any]]
-Clock = Callable[[str], float]
-"""Microseconds of a source; infinite for what is not worth a judgement."""
+Clock = Callable[[str, float], float]
+"""Microseconds of a source; infinite for what is not worth a judgement. What takes longer than the second argument need
+not be proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,27 @@ def population(state: State) -> list[SearchCandidate]:
 
 
 def plans(state: State, dice: random.Random) -> list[LineagePlan]:
-    """Chains nobody has tried, in an order drawn by lot, crossovers, variations and insertions by turns."""
+    """Chains nobody has tried, crossovers, variations and insertions by turns; each kind in the order of what policy
+    and knowledge base expect of the changed step, drawn as `argus.agent.planner` does."""
     members = population(state)
     if not members:
         return []
     kinds = [list(_crossed(members)), list(_varied(members[:2])), list(_inserted(members[:2], state.task.family))]
+    drawn: dict[str, float] = {}
+    words = {member.number: bottleneck(member.judgement) for member in members}
+
+    def expected(plan: LineagePlan) -> float:
+        name, params = plan.steps[plan.changed]
+        entry = load()[name]
+        if name not in drawn:
+            key = (state.task.family, words[plan.of[0]], name)
+            drawn[name] = state.policy.draw(key, entry.gain, dice)
+        place = [dict(choice) for choice in entry.choices].index(dict(params)) if params in entry.choices else 0
+        return drawn[name] * weight(entry, words[plan.of[0]], place)
+
     for kind in kinds:
         dice.shuffle(kind)
+        kind.sort(key=expected, reverse=True)
     found = [kind[n] for n in range(max(map(len, kinds))) for kind in kinds if n < len(kind)]
     return list({chain_text(plan.steps): plan for plan in found}.values())
 
@@ -91,14 +109,20 @@ def promising(state: State, dice: random.Random, clock: Clock, most: int) -> lis
 
     Chains whose workgroups fill the chip better come first; at most `most` are scored, each source once in a run."""
     found: list[tuple[float, Realised]] = []
-    waiting = sorted(_lowered(state, dice), key=lambda made: -round(filled_share(made.source, state.task), 1))
+    limit = NEAR_BEST * state.best.microseconds
+    waiting = sorted(_lowered(state, dice), key=lambda made: -_filled(made.source, state.task))
     for made in waiting[:most]:
         state.chains.add(made.source)
         state.scored += 1
-        took = clock(made.source)
-        if took <= NEAR_BEST * state.best.microseconds:
+        took = clock(made.source, limit)
+        if took <= limit:
             found.append((took, made))
     return [made for _, made in sorted(found, key=lambda item: item[0])]
+
+
+def _filled(source: str, task: Task) -> float:
+    """How well the chip is filled, coarsely: from `FULL` on smaller blocks are not worth more."""
+    return min(FULL, round(filled_share(source, task), 1))
 
 
 def _lowered(state: State, dice: random.Random) -> list[Realised]:
@@ -188,5 +212,16 @@ def replayed(task: Task, plan: LineagePlan) -> Realised:
                 raise
             continue
         done.append(attempt(name, params))
-    refuse_unreadable(source, task.beside)
+    if refuse_unreadable(source, task.beside) is None:
+        return replayed(task, _shorter(plan))
     return Realised(source, tuple(done), plan.why)
+
+
+def _shorter(plan: LineagePlan) -> LineagePlan:
+    """The chain with half the k per turn from its blocks on: everything after them is made for the shorter step."""
+    for at in reversed(range(len(plan.steps))):
+        name, params = plan.steps[at]
+        if int(params.get("tiles_k", 1)) > 1:
+            half = (name, {**params, "tiles_k": int(params["tiles_k"]) // 2})
+            return replace(plan, steps=(*plan.steps[:at], half, *plan.steps[at + 1 :]))
+    raise NotApplicableError("the chain needs more LDS than there is")

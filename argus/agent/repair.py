@@ -7,6 +7,7 @@
 | `in_bounds` at an access | the access is guarded by the tensor's shape |
 | more LDS than there is | padded rows swizzled instead; half the k of a step |
 | registers do not fit | with LDS the epilogue tile by tile, else half the k of a step; then half a wave's longer side |
+| registers do not fit a row | two waves share it |
 | a shape is not served | half the block of that size; a ragged grid if that does not divide it either |
 
 A repair is a proposal like any other: it is judged, and may be wrong. It works from the verdict alone.
@@ -145,7 +146,7 @@ def _less_lds(text: str) -> list[tuple[str, str]]:
 def _fewer_registers(text: str) -> list[tuple[str, str]]:
     """Fragments of a whole step are held at once unless they go through LDS, where the epilogue is what is left."""
     found = []
-    for answer in (_in_pieces if "ag.shared(" in text else _shorter_step, _smaller_wave):
+    for answer in (_in_pieces if "ag.shared(" in text else _shorter_step, _smaller_wave, _more_waves):
         try:
             found.append(answer(text))
         except NotApplicableError:
@@ -164,6 +165,10 @@ def _smaller_wave(text: str) -> tuple[str, str]:
     if not half:
         raise NotApplicableError("a wave has one tile")
     return lower(text, "block-sizes", {f"tiles_{longer}": half}), f"registers do not fit: {half} tiles along {longer}"
+
+
+def _more_waves(text: str) -> tuple[str, str]:
+    return lower(text, "waves-per-row", {"waves": 2}), "registers do not fit: two waves share a row"
 
 
 def _shorter_step(text: str) -> tuple[str, str]:

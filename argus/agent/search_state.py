@@ -46,7 +46,7 @@ class Settings:
     provider: str = "builtin"
     max_tokens: int = 0
     lowering: LoweringMode = "builtin"
-    chains: int = 8
+    chains: int = 24
 
     @property
     def mixed(self) -> bool:

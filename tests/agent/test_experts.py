@@ -32,6 +32,7 @@ CHAIN: tuple[tuple[str, dict[str, object]], ...] = (
     ("chiplet-rows", {"group": 8}),
     ("wide-scales", {"turns": 4}),
     ("expert-ring", {}),
+    ("late-sums", {}),
 )
 
 
@@ -42,7 +43,7 @@ def _lowered(steps: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 5, 6])
 def test_every_step_is_proved(steps: int) -> None:
     assert check(scheduled(read(_lowered(steps)))).status == "proved"
 
@@ -81,6 +82,18 @@ def test_the_planner_comes_to_the_ring_soon(seed: int) -> None:
     told: Any = _Told()
     state = optimise(load_task("moe"), Settings(budget=8, seed=seed), told)
     assert "expert-ring" in [candidate.technique for candidate in state.candidates]
+
+
+def test_a_step_that_reads_behind_its_barrier_needs_it() -> None:
+    text = _lowered(6)
+    at = text.rindex("                ag.barrier()\n")
+    assert check(scheduled(read(text[:at] + text[at:].replace("ag.barrier()", "pass", 1)))).status == "refuted"
+
+
+def test_late_sums_need_the_ring() -> None:
+    for steps in (0, 2, 4, 6):
+        with pytest.raises(NotApplicableError):
+            lower(_lowered(steps), "late-sums", {})
 
 
 @pytest.mark.parametrize("name", [name for name, _ in CHAIN if name != "chiplet-rows"])
@@ -123,7 +136,7 @@ def _computed(text: str, sizes: dict[str, int]) -> tuple[np.ndarray, np.ndarray,
 SIZES = {"T": 100, "K": 512, "Kb": 4, "R": 384, "P": 3, "E": 2, "I": 128, "Ib": 1, "It": 4, "Kc": 32}
 
 
-@pytest.mark.parametrize("steps", [1, pytest.param(5, marks=pytest.mark.full)])
+@pytest.mark.parametrize("steps", [1, pytest.param(5, marks=pytest.mark.full), pytest.param(6, marks=pytest.mark.full)])
 def test_lowered_kernels_compute_it(steps: int) -> None:
     got, want, size = _computed(_lowered(steps), SIZES)
     assert np.abs(want).max() > 0.5

@@ -105,6 +105,48 @@ def test_pairs_are_proved_and_right() -> None:
     assert "ag.v_pk_add_f32" in lowered("layernorm", VECTOR, RESIDENT, ("packed-arithmetic", {}))
 
 
+FULL: Step = ("full-rows", {})
+TWO: Step = ("waves-per-row", {"waves": 2})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (VECTOR, RESIDENT, FULL),
+        (VECTOR, RESIDENT, ("reciprocal", {}), TWO, FULL),
+        (VECTOR, RESIDENT, FULL, TWO, ("reciprocal", {})),
+        (VECTOR, RESIDENT, ("persistent-groups", {"turns": 2}), FULL),
+    ],
+    ids=lambda steps: " ".join(name for name, _ in steps),
+)
+def test_full_rows_have_a_path_without_masks_and_short_ones_theirs(steps: tuple[Step, ...]) -> None:
+    text = lowered("softmax", *steps)
+    full, short = text.split("if N == WIDEST:")[1].split("else:")
+    assert 'guard="shape"' not in full
+    assert "ag.where" not in full
+    assert 'guard="shape"' in short
+    assert ("ag.rcp" in full) == ("ag.rcp" in short) == any(name == "reciprocal" for name, _ in steps)
+    assert status(text) == "proved"
+    assert normalises(text, 2, 512)
+    assert normalises(text, 2, 328)
+
+
+def test_full_rows_are_faster_and_need_a_row_in_registers() -> None:
+    sizes = {"M": 8192, "N": 4096}
+    masked = lowered("layernorm", ("row-vectors", {"per_lane": 8}), ("row-resident", {"widest": 4096}), TWO)
+    full = lowered(masked, FULL)
+    assert status(full) == "proved"
+    assert simulated(full, sizes) < 0.95 * simulated(masked, sizes)
+    for text in ("layernorm", lowered("layernorm", VECTOR), full):
+        with pytest.raises(NotApplicableError):
+            lowered(text, FULL)
+
+
+def test_a_path_for_full_rows_under_another_length_is_refuted() -> None:
+    text = lowered("softmax", VECTOR, RESIDENT, FULL)
+    assert refuted(text.replace("if N == WIDEST:", "if N >= 8:"))
+
+
 def test_passes_that_need_each_other_stay_apart() -> None:
     needs = STATISTICS.replace("squares + y * y", "squares + y * added")
     for text in ("softmax", "layernorm", needs):

@@ -89,7 +89,8 @@ def test_a_chain_is_the_steps_one_after_the_other() -> None:
 def test_only_what_the_clock_likes_is_judged_and_the_clock_is_asked_a_bounded_number_of_times() -> None:
     asked: list[str] = []
 
-    def clock(source: str) -> float:
+    def clock(source: str, limit: float) -> float:
+        assert limit == pytest.approx(1.02 * state.best.microseconds)
         asked.append(source)
         return 10.0 if "vector" in source or len(asked) == 2 else math.inf
 
@@ -118,7 +119,7 @@ class Plateau:
         return [passed(self.took(source)) for source in sources]
 
     @staticmethod
-    def took(source: str) -> float:
+    def took(source: str, limit: float = math.inf) -> float:
         return 50.0 if "16x16x16" in source and "ag.shared" in source else 100.0 if "TILES_M" in source else 1000.0
 
 
@@ -132,6 +133,65 @@ def test_a_stuck_search_tries_chains_and_keeps_their_lineage() -> None:
     assert not any(key[2] == "recombination" for key in state.policy.rows)
     without = optimise(task, settings, Plateau())  # type: ignore[arg-type]
     assert not any(c.technique == "recombination" for c in without.candidates)
+
+
+class Words:
+    """A judge for whom the first of some words that a source has says how long it takes."""
+
+    def __init__(self, **times: float) -> None:
+        self.times = times
+
+    def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
+        found = [[us for word, us in self.times.items() if word in source] for source in sources]
+        return [passed(first[0] if first else 100.0) for first in found]
+
+
+def test_chains_come_when_nothing_is_left_to_try() -> None:
+    """A window kernel has few techniques: its search ended without having looked at one chain."""
+    asked: list[str] = []
+
+    def clock(source: str, limit: float) -> float:
+        asked.append(source)
+        return math.inf
+
+    settings = Settings(budget=60, patience=100)
+    state = optimise(load_task("depthwise"), settings, Words(piece=50.0), clock=clock)  # type: ignore[arg-type]
+    assert state.ended == "nothing is left to try"
+    assert asked
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_structure_that_excludes_the_best_is_tried_before_it(seed: int) -> None:
+    """Rows of results one by one leave no place for rows that serve several; the kernel before them does."""
+    judge = Words(total_=1.0, factors=10.0, HEIGHT=40.0, piece=60.0)
+    state = optimise(load_task("depthwise"), Settings(budget=12, seed=seed), judge)  # type: ignore[arg-type]
+    assert state.best.microseconds == pytest.approx(10.0)
+
+
+def test_what_a_slow_parent_promises_has_to_make_up_for_it() -> None:
+    """Small changes are tried on the best kernels, not on everything that passed."""
+    judge = Words(factors=10.0, HEIGHT=40.0, piece=60.0)
+    state = optimise(load_task("depthwise"), Settings(budget=60), judge)  # type: ignore[arg-type]
+    of = {c.parent for c in state.candidates if c.technique == "occupancy"}
+    ranked = [c.number for c in state.ranked()]
+    assert all(state.candidates[n].microseconds <= 40.0 for n in of if n is not None), (of, ranked)
+
+
+def test_a_chain_that_needs_too_much_LDS_takes_shorter_steps() -> None:
+    """Four tiles of 32 rows where there were four of 16: the fragments of a step, and all that follows, with half the
+    k."""
+    task = load_task("examples/agent/tasks/residual.py")
+    blocks = ("register-blocking", {**BLOCK, "tiles_row": 4, "tiles_col": 4})
+    larger = ("matrix-shape", {"shape": "32x32x8", "block": "larger"})
+    rest = (
+        ("wide-fragments", {}),
+        ("lds-staging", {"barriers": "both"}),
+        ("fragment-prefetch", {"depth": "fragments"}),
+    )
+    made = replayed(task, LineagePlan((blocks, larger, *rest), 1, "why", (1,)))
+    assert made.steps[0] == chain_text([("register-blocking", {**blocks[1], "tiles_k": 4})])
+    assert len(made.steps) == 5
+    assert read(made.source).lds_bytes == 65536
 
 
 # -- ragged sizes ----------------------------------------------------------------------------------------------------

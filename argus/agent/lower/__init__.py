@@ -28,6 +28,7 @@ from argus.agent.lower.expert_ring import expert_ring
 from argus.agent.lower.fetch_order import fetch_order
 from argus.agent.lower.finite_rounding import finite_rounding
 from argus.agent.lower.fragment_prefetch import fragment_prefetch
+from argus.agent.lower.full_rows import full_rows
 from argus.agent.lower.fused_scale import fused_scale
 from argus.agent.lower.fused_stages import fused_stages
 from argus.agent.lower.gathered_rows import gathered_rows
@@ -36,6 +37,7 @@ from argus.agent.lower.halo_prefetch import halo_prefetch
 from argus.agent.lower.halo_staging import halo_staging
 from argus.agent.lower.instruction_scheduling import instruction_scheduling
 from argus.agent.lower.key_tiles import key_tiles
+from argus.agent.lower.late_sums import late_sums
 from argus.agent.lower.lazy_rescale import lazy_rescale
 from argus.agent.lower.lds_padding import lds_padding
 from argus.agent.lower.lds_ring import lds_ring
@@ -97,6 +99,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     fetch_order,
     finite_rounding,
     fragment_prefetch,
+    full_rows,
     fused_scale,
     fused_stages,
     gathered_rows,
@@ -105,6 +108,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     halo_staging,
     instruction_scheduling,
     key_tiles,
+    late_sums,
     lazy_rescale,
     lds_padding,
     lds_ring,

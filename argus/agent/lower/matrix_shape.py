@@ -2,7 +2,8 @@
 
     from argus.gfx942 import mfma_32x32x8_bf16         ->      from argus.gfx942 import mfma_16x16x16_bf16
 
-A smaller one has a shorter latency and holds fewer accumulators per tile. Tiles per wave change with it.
+A smaller one has a shorter latency and holds fewer accumulators per tile. Tiles per wave change with it, so that the
+block stays as it is; with `block = "larger"` they stay and the block changes.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ def matrix_shape(source: Source, params: Mapping[str, object]) -> None:
         ):
             literal, count = int(str(node.value.left.value)), source.constant(node.value.right.id)
             is_row = node.targets[0].id.startswith("WAVE_")
+            keeps = is_row and params.get("block") == "larger"
             new = new_rows if is_row else literal * new_k // k
             old_count = 1 if count is None else source.value(count.value) or 1
-            if count is not None:
+            if count is not None and not keeps:
                 count.value = ast.Constant(max(1, old_count * literal // new))
             node.value.left = ast.Constant(new)
             blocked += 1

@@ -16,24 +16,25 @@ from argus.agent.lower.text import statement
 
 
 def reciprocal(source: Source, params: Mapping[str, object]) -> None:
-    """`x / d` with one d per row becomes `x * inverse` with `inverse = ag.rcp(d)`."""
-    for outer in source.blocks():
-        for node in outer:
-            division = _division(node)
-            if division is None or not isinstance(division.right, ast.Name):
-                continue
-            name = division.right.id
-            block, place = _last_definition(source, name, node)
-            inverse = source.fresh("inverse")
-            block.insert(place, statement(f"{inverse} = ag.rcp({name})"))
-            division.op, division.right = ast.Mult(), ast.Name(inverse, ast.Load())
-            return
-    raise NotApplicableError("nothing is divided by one value per row")
+    """`x / d` with one d per row becomes `x * inverse` with `inverse = ag.rcp(d)`, in every branch with d."""
+    found = [(block, node, division) for block in source.blocks() for node in block if (division := _division(node))]
+    if not found:
+        raise NotApplicableError("nothing is divided by one value per row")
+    divisor = found[0][2].right
+    inverse = source.fresh("inverse")
+    blocks: list[list[ast.stmt]] = []
+    for block, node, division in found:
+        if not isinstance(divisor, ast.Name) or ast.dump(division.right) != ast.dump(divisor) or block in blocks:
+            continue
+        blocks.append(block)
+        where, place = _last_definition(source, divisor.id, node)
+        where.insert(place, statement(f"{inverse} = ag.rcp({divisor.id})"))
+        division.op, division.right = ast.Mult(), ast.Name(inverse, ast.Load())
 
 
 def _division(node: ast.stmt) -> ast.BinOp | None:
-    """A division by a name in a statement that is no loop."""
-    if isinstance(node, ast.For | ast.With):
+    """A division by a name in a statement that has no statements of its own."""
+    if isinstance(node, ast.For | ast.With | ast.If):
         return None
     for inner in ast.walk(node):
         if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div) and isinstance(inner.right, ast.Name):

@@ -12,7 +12,7 @@ elements it held before: longer rows fit in registers, and more loads of one row
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from argus.agent.lower.row_walks import row_owner
 from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword, set_keyword
@@ -40,15 +40,25 @@ def waves_per_row(source: Source, params: Mapping[str, object]) -> None:
         guard = store.keyword("guard")
         if store.place in tensors and guard is not None and ast.unparse(guard) == "ag.lane() == 0":
             set_keyword(store.call, "guard", expression("ag.thread() == 0"))
-    buffers = [_meet(source, node, call) for node, call in found]
-    if buffers:
-        source.body.extend(statements(f"ag.check.race_free({', '.join(buffers)})"))
+    for block in _straight(source.body):
+        buffers = [_meet(source, block, node, call) for where, node, call in found if where is block]
+        if buffers:
+            block.extend(statements(f"ag.check.race_free({', '.join(buffers)})"))
 
 
-def _reductions(source: Source, axis: str) -> list[tuple[ast.stmt, ast.Call]]:
-    """Reductions along the row and the statements of the kernel's body they stand in, in order."""
-    found: list[tuple[ast.stmt, ast.Call]] = []
-    for node in source.body:
+def _straight(block: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """A block and the branches in it: what all waves of a workgroup walk at most once."""
+    yield block
+    for node in block:
+        if isinstance(node, ast.If):
+            yield from _straight(node.body)
+            yield from _straight(node.orelse)
+
+
+def _reductions(source: Source, axis: str) -> list[tuple[list[ast.stmt], ast.stmt, ast.Call]]:
+    """Reductions along the row with the statements and the blocks they stand in, in order."""
+    found: list[tuple[list[ast.stmt], ast.stmt, ast.Call]] = []
+    for block, node in [(b, n) for b in _straight(source.body) for n in b if not isinstance(n, ast.If)]:
         for call in ast.walk(node):
             if (
                 isinstance(call, ast.Call)
@@ -59,7 +69,7 @@ def _reductions(source: Source, axis: str) -> list[tuple[ast.stmt, ast.Call]]:
             ):
                 if not isinstance(node, ast.Assign) or keyword(call, "within") is not None:
                     raise NotApplicableError("a reduction along the row stands inside a loop or crosses waves already")
-                found.append((node, call))
+                found.append((block, node, call))
     return found
 
 
@@ -74,7 +84,7 @@ def _by_thread(owner: ast.Call) -> None:
                     inner.value = inner.value.replace("lane", "t")
 
 
-def _meet(source: Source, node: ast.stmt, call: ast.Call) -> str:
+def _meet(source: Source, block: list[ast.stmt], node: ast.stmt, call: ast.Call) -> str:
     """Put the exchange before a reduction's statement; the name of its buffer."""
     if not isinstance(call.func, ast.Attribute):
         raise NotApplicableError("the reduction is not a method of a tile")
@@ -86,8 +96,8 @@ def _meet(source: Source, node: ast.stmt, call: ast.Call) -> str:
         f"{part} = {ast.unparse(call)}\n"
         f"{buffer}.store({part}, w=ag.wave(), width=4, guard=ag.lane() == 0)"
     )
-    at = source.body.index(node)
-    source.body[at:at] = [*before, statement("ag.barrier()")]
+    at = block.index(node)
+    block[at:at] = [*before, statement("ag.barrier()")]
     call.func = ast.Attribute(expression(f"{buffer}.load(EACH, width=4)"), how)
     call.args, call.keywords = [ast.Constant("w")], []
     return buffer

@@ -68,7 +68,7 @@ def place(M, N):
     else:
         above = rows_above(right, M, N)
         start = last - above
-    inner = start <= s and s < start + last + 1
+    inner = start <= s < start + last + 1
     inside, behind = s - start, s - start - last - 1
     if TRIANGLE == "upper":
         row = inside if inner else (s if s < start else start + behind)

@@ -19,6 +19,7 @@ from argus.ir.ops import Instruction, Tensor, walk
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.layout import expr as E
+from argus.plan.product_tiles import TRIANGLE_TILE
 from tests.compile.harness import EXACT, NUMPY
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,7 @@ FILES = sorted([*(ROOT / "tests/lang/programs").glob("*.py"), *(ROOT / "argus/ke
 FITTING = {
     "linear": {"BN": 128},  # with 256 columns, bias and accumulators are a register too many
     "conv3d": {"ROWS": 1},  # planes of the window take registers for addresses
+    "matmul_triangle": {"TRIANGLE": "upper", **TRIANGLE_TILE},  # without a triangle it is matmul_chain
     "attention_lengths": {"BC": 32},  # rows of values are apart by a size of the launch, which takes registers
 }
 TOLERANCE = {"f32": 2.0**-16, "f16": 2.0**-9, "bf16": 2.0**-6, "fp8": 2.0**-2, "bf8": 2.0**-1}

@@ -46,7 +46,7 @@ class Settings:
     provider: str = "builtin"
     max_tokens: int = 0
     lowering: LoweringMode = "builtin"
-    chains: int = 24
+    chains: int = 12
 
     @property
     def mixed(self) -> bool:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from argus.agent.tuning.whole_launches import whole
 from argus.device.guards import LaunchRefused
-from argus.ops.choice import LIMIT, NoKernel
+from argus.ops.choice import NoKernel
 from argus.pipeline import Unproved
 from argus.plan.choices import Alternative, Choices
 from argus.plan.evaluate import values
@@ -47,22 +47,16 @@ def why_not(base: Plan, other: Plan, small: Callable[[], Sequence[Graph]], decis
     for graph in small():
         choices = Choices(forced={decision: take})
         try:
-            limit = _small_limit(graph) if decision == "launch-parts" else LIMIT
-            plan = planned(graph, limit, choices=choices)
+            plan = planned(graph, choices=choices)
             if not any(p.taken == dict(take) != p.default for p in choices.points.values()):
                 continue
             seen += 1
-            reason = _differs(graph, plan, planned(graph, limit, choices=Choices()))
+            reason = _differs(graph, plan, planned(graph, choices=Choices()))
         except (PlanError, NoKernel, Unproved, LaunchRefused) as error:
             reason = str(error).splitlines()[0]
         if reason:
             return reason
     return "" if seen else "no reduced sizes have it"
-
-
-def _small_limit(graph: Graph) -> int:
-    """Bytes a launch may reach so that the largest array of a small graph takes three."""
-    return max(buffer.bytes for buffer in planned(graph, choices=Choices()).buffers.values()) * 2 // 5 + 1
 
 
 def knobs_alone(base: Plan, other: Plan) -> bool:

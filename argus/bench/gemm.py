@@ -5,8 +5,9 @@
 
 TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. Published
 columns were measured by their authors on real chips: they stand beside, and form no ratio with what is simulated.
-hipBLASLt is the one solution its own tables choose for the size. A library that was asked for and has nothing to show
-at a size is named, and the row does not count in the mean: its absence is not a win.
+hipBLASLt is the one solution its own tables choose for the size (or, said so, the fastest of some near ones:
+`hipblaslt_best.py`). A library that was asked for and has nothing to show at a size is named, and the row does not
+count in the mean: its absence is not a win. Neither does a row without a kernel of ours; its reason is named, too.
 
 `full` tries all 56 configurations of Triton up to 4096 x 4096 x 4096, and beyond the forty that are fastest there. Of
 AITER's objects it takes, beyond 2048, the three that are fastest there. A sample of a large product costs much. With at
@@ -23,18 +24,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from argus.bench import aiter_matmul, aiter_objects, hipblaslt, triton_compile, triton_few, triton_matmul
+from argus.bench import aiter_matmul, aiter_objects, hipblaslt_best, triton_compile, triton_few, triton_matmul
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, from_choice
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed, mark
-from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
+from argus.bench.others import Best, Kind, Others, best_triton, fastest, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
 from argus.bench.triton_matmul import FULL, QUICK, MatmulConfig
 from argus.bench.verdict import HEADER, cell, counted, verdict
 from argus.clock.paired import Paired
-from argus.ops.choice import choose_matmul
+from argus.ir.compile_error import CompileError
+from argus.lang.errors import ProgramError
+from argus.machine import MachineError
+from argus.ops.choice import Choice, NoKernel, choose_matmul
+from argus.ops.launch import prepared
+from argus.pipeline import Unproved
 
 PUBLISHED: Mapping[str, Any] = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
 COMPARABLE = 0.9
@@ -58,7 +64,7 @@ class GemmRow:
     verdict: Paired | None = None
     published: Mapping[str, float] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Libraries that were asked for and take no part here, with the reason."""
+    """Libraries that were asked for and take no part here, with the reason; so for `ours`."""
 
     def tflops(self, microseconds: float) -> float:
         m, n, k = self.shape
@@ -69,6 +75,11 @@ class GemmRow:
         known, found = self.published.get("Triton"), self.others.get("Triton")
         return found is None or known is None or self.tflops(found.us) >= COMPARABLE * known
 
+    def kind(self) -> Kind:
+        """What hipBLASLt's time is the time of."""
+        found = self.others.get("hipBLASLt")
+        return Kind.CHOICE if found is None else found.kind
+
     def ratio(self) -> float | None:
         """The best of the others to ours; None if there is none, or if one that was asked for is missing."""
         return None if self.missing else to_ours(self.others, self.ours.us)
@@ -76,7 +87,8 @@ class GemmRow:
     def to_json(self) -> dict[str, Any]:
         others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
         return {
-            "shape": list(self.shape), **self.ours.to_json(), "tflops": self.tflops(self.ours.us),
+            "shape": list(self.shape), **self.ours.to_json(),
+            "tflops": None if self.ours.why else self.tflops(self.ours.us),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
             "ours": self.detail, "others": others, "comparable": self.comparable(),
             "published_tflops": dict(self.published), "missing": dict(self.missing),
@@ -100,29 +112,63 @@ def gemm_row(
     layout  hipBLASLt's word: "TN" is A[m, k] @ B[n, k].T; "NN" has B as [k, n], "NT" also A as [k, m] (hipBLASLt only)
     """
     store = Kept(None) if kept is None else kept
-    choice = choose_matmul(*shape, dtype, a_by_k=layout == "NT", b_by_k=layout != "TN")
     plain = (dtype, layout) == ("bf16", "TN")
-    ours = from_choice("ours", choice, dict(zip("MNK", shape, strict=True)))
-    mine = Timed.of(ours.launches(protocol=store.protocol))
     found: dict[str, Best] = {}
     missing: dict[str, str] = {}
+    choice = None
+    try:
+        choice = chosen(shape, dtype, layout)
+        mine = our_time(choice, shape, store)
+    except WITHOUT as error:
+        mine = Timed(0.0, 0.0, str(error).splitlines()[0])
+        missing["ours"] = mine.why
     if others.triton != "none" and plain:
         found |= best_triton(
             lambda: _configurations(shape, others.triton, store), lambda config: _triton_time(config, shape, store)
         )
     if others.aiter is not None and plain:
         found |= _aiter(shape, others.aiter, store)
-    if others.hipblaslt is not None:
+    if others.hipblaslt is not None and not missing:
         try:
-            found |= hipblaslt_best(shape, others.hipblaslt, store, dtype, layout)
+            best = hipblaslt_best.hipblaslt_best(shape, others.hipblaslt, store, dtype, layout, others.nearest)
+            found["hipBLASLt"] = best
         except HipblasltError as error:
             missing["hipBLASLt"] = str(error)
     against = None
-    if found and not missing:
+    if found and not missing and choice is not None:
         name = min(found, key=lambda name: found[name].us)
         rival = partial(_made, name, found[name], shape, others, store, dtype, layout)
-        against = verdict(mine, found[name], lambda: (ours, rival()), clocks, store.protocol)
-    return GemmRow(shape, mine, choice.text(), found, against, published(*shape) if plain else {}, missing)
+        one = partial(_ours, choice, shape)
+        against = verdict(mine, found[name], lambda: (one(), rival()), clocks, store.protocol)
+    return GemmRow(
+        shape,
+        mine,
+        "" if choice is None else choice.text(),
+        found,
+        against,
+        published(*shape) if plain else {},
+        missing,
+    )
+
+
+WITHOUT = (NoKernel, CompileError, ProgramError, MachineError, Unproved)
+"""Why there may be no time of ours."""
+
+
+def chosen(shape: Shape, dtype: str, layout: str) -> Choice:
+    """What the library takes for this product."""
+    return choose_matmul(*shape, dtype, a_by_k=layout == "NT", b_by_k=layout != "TN")
+
+
+def our_time(choice: Choice, shape: Shape, store: Kept) -> Timed:
+    """Of the proved kernels; a kept time is that of these very objects."""
+    parts = [choice, *([] if choice.then is None else [choice.then])]
+    objects = " ".join(mark(prepared(part).code) for part in parts)
+    return store.time(_words(f"ours {choice.text()} {objects}", shape), lambda: _ours(choice, shape), ())
+
+
+def _ours(choice: Choice, shape: Shape) -> Contestant:
+    return from_choice("ours", choice, dict(zip("MNK", shape, strict=True)))
 
 
 def _words(text: str, shape: Shape) -> str:
@@ -164,22 +210,10 @@ def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept)
     return store.time(words, lambda: aiter_matmul.contestant(root, one, *shape), AiterError)
 
 
-def hipblaslt_best(shape: Shape, root: Path, store: Kept, dtype: str, layout: str) -> dict[str, Best]:
-    """The solution that hipBLASLt's own tables choose; HipblasltError says why there is none."""
-    sizes = hipblaslt.of_ours(shape)
-    choice = hipblaslt.chosen(root, layout, dtype, *sizes)
-    words = _words(f"hipBLASLt {dtype} {layout} {choice.text()} {mark(choice.solution.object())}", shape)
-    timed = store.time(words, lambda: hipblaslt.contestant(choice, *sizes), HipblasltError)
-    if timed.why:
-        raise HipblasltError(timed.why)
-    return {"hipBLASLt": Best(timed.us, choice.text(), 1, (), timed.interval)}
-
-
 def _made(name: str, best: Best, shape: Shape, others: Others, store: Kept, dtype: str, layout: str) -> Contestant:
     """The winner of a library once more, with its sample."""
     if name == "hipBLASLt":
-        sizes = hipblaslt.of_ours(shape)
-        return hipblaslt.contestant(hipblaslt.chosen(others.hipblaslt or Path(), layout, dtype, *sizes), *sizes)
+        return hipblaslt_best.again(best.detail, shape, others.hipblaslt or Path(), dtype, layout, others.nearest)
     if name == "Triton":
         every = _configurations(shape, others.triton, store)
         return _of_triton(next(config for config in every if config.text() == best.detail), shape)
@@ -200,15 +234,16 @@ def table(rows: Sequence[GemmRow]) -> str:
             best = row.others.get(name)
             said = "" if best is None else f"{best.text()} us; {best.detail}; {best.tried} tried"
             none = "left out" if name in row.missing else "-"
+            said += "" if best is None or best.kind != Kind.NEAR else f"; {best.kind}"
             cells.append(none if best is None else f"{row.tflops(best.us):.0f} ({said})")
         cells[0] += "" if row.comparable() else " (not comparable)"
         cells.append(cell(row.verdict))
-        known, ours = row.published.get("hipBLASLt"), row.tflops(row.ours.us)
+        known = row.published.get("hipBLASLt")
         last = "-" if known is None else f"{known:.0f}"
-        lines.append(
-            f"| {' x '.join(map(str, row.shape))} | {ours:.0f} | {row.ours.text()} | {row.ours.mhz:.0f} | "
-            f"{' | '.join(cells)} | {last} | {row.detail} |"
-        )
+        mine = "left out | - | -"
+        if not row.ours.why:
+            mine = f"{row.tflops(row.ours.us):.0f} | {row.ours.text()} | {row.ours.mhz:.0f}"
+        lines.append(f"| {' x '.join(map(str, row.shape))} | {mine} | {' | '.join(cells)} | {last} | {row.detail} |")
     return "\n".join(lines)
 
 

@@ -11,7 +11,9 @@ runs fastest), `Ailk` is N; `Bljk` is N (k fastest), `Bjlk` is T.
 
 An exact entry of the table counts; without one, the nearest of a table made for that (`GridBased`) by the library's own
 distance. What a solution relies on (multiples of its sizes) is checked here: outside it would write out of bounds.
-Solutions that split K take a workspace and are refused: of a sample, nobody would be the last to add up the parts.
+Solutions that divide K leave f32 parts in a workspace, which a second launch adds up (`MultipleBuffer`). That kernel is
+no object of a table: the library's own `combine` takes its place, with no more parts than there are, and the time says
+so. Where the workgroup that comes last adds up the parts, a solution is refused: of a sample, nobody is the last.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from argus import machine
-from argus.bench.contestant import Contestant, executed
+from argus.bench.contestant import Contestant, executed, from_choice
 from argus.bench.kept import Passing
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.gfx942.elf import LoadError
 from argus.machine import MachineError
 from argus.machine.launch import LoadedKernel
+from argus.ops.choice import Choice, finishing
 
 Layout = Literal["TN", "NN", "NT", "TT"]
 LAYOUTS: Mapping[str, Layout] = {"Alik_Bljk": "TN", "Ailk_Bljk": "NN", "Ailk_Bjlk": "NT", "Alik_Bjlk": "TT"}
@@ -45,6 +48,8 @@ TYPES: Mapping[str, tuple[str, npt.DTypeLike, npt.DTypeLike]] = {
     "F8BS": ("fp8", ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16),
 }
 ALL_CUS = 304
+ADDED = (2, 3, 4, 5, 6, 7, 8, 16)
+"""Numbers of parts that the kernel `combine` adds up."""
 GRID_EDGE = 32768
 """Sizes beyond which the library measures its distance another way."""
 
@@ -88,10 +93,18 @@ class Solution:
     def text(self) -> str:
         return f"solution {self.index}, {'x'.join(map(str, self.tile))}"
 
-    def refusal(self, m: int, n: int, k: int) -> str | None:
-        """Why it cannot take these sizes; None if it can."""
-        if self.split != 1:
-            return f"{self.text()} divides K by {self.split} and needs a workspace"
+    @property
+    def leaves_parts(self) -> bool:
+        """Whether it divides K and leaves the parts to a second launch."""
+        return self.split != 1 and self.parameters.get("GlobalSplitUAlgorithm") == "MultipleBuffer"
+
+    def refusal(self, m: int, n: int, k: int, *, parts: bool = False) -> str | None:
+        """Why it cannot take these sizes; None if it can. `parts`: it may leave parts to a second launch."""
+        if self.parameters.get("CustomKernelName"):
+            return f"{self.text()} is a kernel written by hand, with arguments of its own"
+        if self.split != 1 and not (parts and self.leaves_parts):
+            how = self.parameters.get("GlobalSplitUAlgorithm", "")
+            return f"{self.text()} divides K by {self.split} and needs a workspace ({how})"
         wanted = {"Free0": m, "Free1": n, "Summation": k}
         for name, size in wanted.items():
             multiple = int(self.parameters[f"Assert{name}ElementMultiple"])
@@ -112,7 +125,7 @@ class Solution:
             raise HipblasltError(f"hipBLASLt {self.text()}: {error}") from error
 
     def grid(self, m: int, n: int, batch: int = 1) -> int:
-        return -(-m // self.tile[0]) * -(-n // self.tile[1]) * batch
+        return -(-m // self.tile[0]) * -(-n // self.tile[1]) * batch * self.split
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,9 @@ class TableChoice:
     how: str
 
     def text(self) -> str:
-        return f"{self.solution.text()}, {self.how}"
+        split = self.solution.split
+        parts = f", K in {split} parts, added by our combine" if split != 1 else ""
+        return f"{self.solution.text()}{parts}, {self.how}"
 
 
 class Table:
@@ -165,6 +180,11 @@ class Table:
             raise MissingSolutionError(f"hipBLASLt {self.folder.name}: solution {index} was not made")
         return self.solutions[index]
 
+    def names(self, m: int, n: int, k: int) -> bool:
+        """Whether it says something about this size: it has an entry for it, or is a grid that answers any size."""
+        grid = self.kind == "GridBased" and bool(self.entries)
+        return grid or any((e.m, e.n, e.batch, e.k) == (m, n, 1, k) for e in self.entries)
+
     def choice(self, m: int, n: int, batch: int, k: int) -> TableChoice:
         """What the library would take for this size."""
         for entry in self.entries:
@@ -193,7 +213,7 @@ def distance(size: tuple[int, int, int, int], entry: Entry) -> float:
 def tables(root: Path, layout: str, dtype: str) -> list[Table]:
     """The tables under `root` for a layout and an element type, those of exact sizes first."""
     found = []
-    for folder in sorted(root.glob("Cijk_*")):
+    for folder in sorted(path for path in root.glob("Cijk_*") if path.is_dir()):
         parts = folder.name.split("_")
         named = TYPES.get(parts[3]) if len(parts) > 3 else None
         if named is not None and named[0] == dtype and LAYOUTS.get("_".join(parts[1:3])) == layout:
@@ -212,11 +232,30 @@ def chosen(root: Path, layout: str, dtype: str, m: int, n: int, k: int) -> Table
         except HipblasltError as error:
             why = str(error)
             continue
-        refusal = found.solution.refusal(m, n, k)
+        refusal = found.solution.refusal(m, n, k, parts=True)
         if refusal is None:
             return found
-        why = f"hipBLASLt {found.text()}: {refusal}"
+        why = f"hipBLASLt {found.how}: {refusal}"
     raise HipblasltError(why)
+
+
+def nearest(root: Path, layout: str, dtype: str, m: int, n: int, k: int, count: int) -> list[TableChoice]:
+    """The `count` solutions nearest by the library's own distance that may take this size, nearest first. The library
+    would take one of a table made for that; these are what is at hand."""
+    found: dict[tuple[Path, int], tuple[float, TableChoice]] = {}
+    for table in tables(root, layout, dtype):
+        for entry in table.entries:
+            solution = table.solutions.get(entry.index)
+            if solution is None or entry.batch != 1 or solution.refusal(m, n, k, parts=True) is not None:
+                continue
+            far = distance((m, n, 1, k), entry)
+            known = found.get((table.folder, entry.index))
+            if known is None or far < known[0]:
+                how = f"near entry {entry.m} x {entry.n} x {entry.k}"
+                found[table.folder, entry.index] = far, TableChoice(solution, how)
+    if not found:
+        raise HipblasltError(f"hipBLASLt {dtype} {layout}: no solution at hand may take {m} x {n} x {k}")
+    return [choice for _, choice in sorted(found.values(), key=lambda each: each[0])[:count]]
 
 
 def stored(solution: Solution, m: int, n: int, k: int) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
@@ -268,9 +307,16 @@ def work(solution: Solution, m: int, n: int, k: int) -> Work:
     refusal = solution.refusal(m, n, k)
     if refusal is not None:
         raise HipblasltError(f"hipBLASLt {refusal}")
+    return _launch(solution, m, n, k)
+
+
+def _launch(solution: Solution, m: int, n: int, k: int) -> Work:
+    """Its launch; with K divided it writes the parts."""
     _, kind, out = TYPES[solution.type]
     shape_a, shape_b, shape_d = stored(solution, m, n, k)
     a, b, d = Operand(shape_a, kind, 0), Operand(shape_b, kind, 1), Operand(shape_d, out, blank=True)
+    if solution.split != 1:
+        d = Operand((solution.split, *shape_d), np.float32, blank=True)
     args = arguments(solution, d, a, b, m, n, k)
     moved = float(a.nbytes + b.nbytes + d.nbytes)
     name = f"hipBLASLt {solution.text()}"
@@ -278,14 +324,28 @@ def work(solution: Solution, m: int, n: int, k: int) -> Work:
 
 
 def contestant(found: TableChoice, m: int, n: int, k: int) -> Contestant:
-    """The chosen solution at these sizes, after its object gave a right result on a small product."""
-    share = checked(found.solution)
-    if not share <= 1.0:
-        raise HipblasltError(f"hipBLASLt {found.solution.text()}: wrong by {share:.1f} times what rounding may do")
+    """The chosen solution at these sizes, after its object gave a right result on a small product. Parts of a divided
+    K are added up by the library's own `combine`."""
+    solution = found.solution
+    refusal = solution.refusal(m, n, k, parts=True)
+    if refusal is not None:
+        raise HipblasltError(f"hipBLASLt {refusal}")
     try:
-        return Contestant("hipblaslt", found.text(), (executed(work(found.solution, m, n, k)),))
+        share = checked(solution)
+        if not share <= 1.0:
+            raise HipblasltError(f"hipBLASLt {solution.text()}: wrong by {share:.1f} times what rounding may do")
+        parts = [executed(_launch(solution, m, n, k))]
     except MachineError as error:
-        raise HipblasltError(f"hipBLASLt {found.solution.text()}: {error}") from error
+        raise HipblasltError(f"hipBLASLt {solution.text()}: {error}") from error
+    if solution.split != 1:
+        parts += from_choice("sum", summed(solution, m), {"M": n, "N": m}).parts
+    return Contestant("hipblaslt", found.text(), tuple(parts))
+
+
+def summed(solution: Solution, m: int) -> Choice:
+    """The launch that adds up the parts, or fewer of them if there is no kernel for so many: never more work."""
+    out = "f16" if TYPES[solution.type][2] is np.float16 else "bf16"
+    return finishing(out, max(count for count in ADDED if count <= solution.split), m, False, "none")
 
 
 def of_ours(shape: Sequence[int]) -> tuple[int, int, int]:
@@ -299,15 +359,19 @@ def checked(solution: Solution) -> float:
     p = solution.parameters
     step_m, step_n = (int(p[f"AssertFree{axis}ElementMultiple"]) for axis in (0, 1))
     m, n = (solution.tile[axis] + step for axis, step in enumerate((step_m, step_n)))
-    k = max(2 * solution.tile[2], int(p["AssertSummationElementMultiple"]))
+    k = max(2 * solution.tile[2], int(p["AssertSummationElementMultiple"])) * solution.split
     _, kind, out = TYPES[solution.type]
     dice = np.random.default_rng(solution.index)
     shapes = stored(solution, m, n, k)
     a, b = (dice.standard_normal(shape).astype(kind) for shape in shapes[:2])
-    d = np.zeros(shapes[2], out)
+    divided = solution.split != 1
+    d = np.zeros((solution.split, *shapes[2]), np.float32) if divided else np.zeros(shapes[2], out)
     solution.kernel()((solution.grid(m, n),), (solution.threads,), *arguments(solution, d, a, b, m, n, k))
     left, right = a.astype(np.float64), b.astype(np.float64)
     left, right = left if solution.layout[0] == "T" else left.T, right if solution.layout[1] == "N" else right.T
     exact, magnitude = right @ left.T, np.abs(right) @ np.abs(left).T
-    bound = k * 2.0**-24 * magnitude + 2.0 ** (-11 if out is np.float16 else -8) * np.abs(exact)
-    return float((np.abs(d.astype(np.float64) - exact) / bound).max())
+    bound = k * 2.0**-24 * magnitude
+    if not divided:
+        bound += 2.0 ** (-11 if out is np.float16 else -8) * np.abs(exact)
+    got = d.astype(np.float64).sum(axis=0) if divided else d.astype(np.float64)
+    return float((np.abs(got - exact) / bound).max())

@@ -9,12 +9,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from argus.bench.kept import Timed, time_cell
 from argus.bench.triton_compile import TritonError
 from argus.clock.uncertainty import Interval
+
+
+class Kind(StrEnum):
+    """What a library's time is the time of."""
+
+    CHOICE = "its choice"
+    DIVIDED = "its choice, which divides K; the parts are added by our combine"
+    NEAR = "the fastest of its near solutions, not its choice"
 
 
 class Named(Protocol):
@@ -30,11 +39,12 @@ V = TypeVar("V")
 @dataclass(frozen=True, slots=True)
 class Others:
     """Whom to compare with: Triton's configurations (`none`, `quick`, `full`), directories of AITER's and hipBLASLt's
-    objects."""
+    objects. `nearest`: how many of hipBLASLt's near solutions are tried at a size its tables have no entry for."""
 
     triton: str = "quick"
     aiter: Path | None = None
     hipblaslt: Path | None = None
+    nearest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class Best:
     tried: int
     left_out: tuple[str, ...]
     interval: Interval | None = None
+    kind: Kind = Kind.CHOICE
 
     def text(self, digits: int = 1) -> str:
         """Microseconds and their interval in a cell of a table."""
@@ -54,7 +65,10 @@ class Best:
     def to_json(self, tflops: Callable[[float], float] | None = None) -> dict[str, Any]:
         speed = {} if tflops is None else {"tflops": tflops(self.us)}
         interval = None if self.interval is None else self.interval.to_json()
-        return {"us": self.us, "interval": interval, **speed, "detail": self.detail, "tried": self.tried}
+        return {
+            "us": self.us, "interval": interval, **speed, "detail": self.detail, "tried": self.tried,
+            "kind": str(self.kind),
+        }  # fmt: skip
 
 
 def to_ours(others: Mapping[str, Best], us: float) -> float | None:

@@ -10,6 +10,7 @@ with kept times, are folders of the machine that does it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +31,11 @@ Listed = list[tuple[str, Timed]]
 
 @dataclass(frozen=True, slots=True)
 class TableWork:
-    """`what`: a row beside the others, or a list of variants of ours."""
+    """`what`: a row beside the others (`line`: with the seconds it took), or a list of variants of ours."""
 
     family: str
     shape: tuple[int, ...]
-    what: Literal["row", "ablate", "search"] = "row"
+    what: Literal["row", "line", "ablate", "search"] = "row"
     triton: str = "quick"
     aiter: str | None = None
     hipblaslt: str | None = None
@@ -43,10 +44,12 @@ class TableWork:
     protocol: Protocol = "stream"
     dtype: str = "bf16"
     layout: str = "TN"
+    nearest: int = 0
 
     @property
     def others(self) -> Others:
-        return Others(self.triton, *(None if path is None else Path(path) for path in (self.aiter, self.hipblaslt)))
+        aiter, hipblaslt = (None if path is None else Path(path) for path in (self.aiter, self.hipblaslt))
+        return Others(self.triton, aiter, hipblaslt, self.nearest)
 
     @property
     def kept(self) -> Kept:
@@ -70,7 +73,10 @@ def _values(pool: Pool, works: Sequence[TableWork]) -> Iterable[Any]:
 def answer(item: Any) -> Any:
     """What a worker is asked for."""
     work = msgspec.convert(item, TableWork)
-    found = _row(work) if work.what == "row" else _listed(work)
+    start = time.process_time()
+    found = _row(work) if work.what in ("row", "line") else _listed(work)
+    if work.what == "line":
+        found = {"row": found, "seconds": round(time.process_time() - start, 2)}
     return msgspec.to_builtins(found, enc_hook=float)
 
 

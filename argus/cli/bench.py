@@ -5,21 +5,18 @@
 Ours, Triton and AITER are simulated, published figures were measured by their authors. Every time has the interval of
 its regime. The verdict (faster, tie, slower) is that of the paired difference: of what the clock gets wrong about one
 family and not about another, and with `--clocks N` of N perturbed clocks too, which move all that is fitted or assumed.
-`--protocol` says how the times would be taken. Times of Triton, AITER and of the search are kept in `--keep`
-(out/bench) until the clock changes.
+`--protocol` says how the times would be taken. Times are kept in `--keep` (out/bench) until the clock changes; rows of
+gemm are kept as lines of `--out`, too (`bench_gemm.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 
-from argus.bench import gemm, memory, search
-from argus.bench.aiter_objects import AiterError
-from argus.bench.hipblaslt import HipblasltError
-from argus.bench.kept import Kept, Timed
+from argus.bench import memory
+from argus.bench.kept import Timed
 from argus.bench.table_work import rows
-from argus.cli import bench_agents, bench_kernelbench, bench_layers
+from argus.cli import bench_agents, bench_gemm, bench_kernelbench, bench_layers
 from argus.cli.answers import BenchAnswer, emit
 from argus.cli.bench_layers import LAYERS, list_all, table_work
 from argus.cli.many_machines import workplace
@@ -28,9 +25,6 @@ from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
 from argus.ops.choice import ROW_FAMILIES
-from argus.ops.choice import table as dispatch
-
-ABLATED = (4096, 4096, 4096)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -63,7 +57,7 @@ def _tables(args: argparse.Namespace) -> int:
             continue
         shapes = [_sizes(text) for text in args.shape]
         if family == "gemm":
-            _gemm(args, shapes)
+            bench_gemm.handle(args, shapes, _list)
         elif args.ablate:
             _row_ablations(args, family, shapes)
         else:
@@ -86,77 +80,6 @@ def _given(text: str, names: str) -> dict[str, int]:
 def _sizes(text: str) -> tuple[int, int, int]:
     given = _given(text, "MNK" if "K" in text else "MN")
     return given["M"], given["N"], given.get("K", 0)
-
-
-def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
-    if any(k < 1 for _, _, k in shapes):
-        raise UsageError("gemm needs K: --shape M=…,N=…,K=…")
-    if args.write and (shapes or not args.search):
-        raise UsageError("--write goes with --search over all shapes of the table, without --shape")
-    kept = Kept(args.keep, args.protocol)
-    if args.ablate or args.search:
-        default = [ABLATED] if args.ablate else list(search.SHAPES)
-        list_all(args, "gemm", {" x ".join(map(str, shape)): shape for shape in shapes or default}, _list)
-        if args.write:
-            search.write(list(search.rows(default, kept)))
-    elif args.holdout:
-        _holdout(args, kept)
-    else:
-        _beside(args, shapes or [(n, n, n) for n in search.SQUARES], kept)
-
-
-def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    if (args.dtype, args.layout) != ("bf16", "TN") and args.hipblaslt is None:
-        raise UsageError("--dtype and --layout need --hipblaslt: the others are compared in bf16 TN")
-    if args.dtype == "fp8":
-        _hipblaslt_alone(args, shapes, kept)
-        return
-    try:
-        done = rows(args.pool, gemm.GemmRow, [table_work(args, "gemm", shape) for shape in shapes])
-    except AiterError as error:
-        raise UsageError(f"--aiter {args.aiter}: {error}") from error
-    if args.json:
-        args.results.append({"family": "gemm", "rows": [row.to_json() for row in done]})
-        return
-    print(gemm.table(done))
-    print(gemm.summary(done))
-    notes = {note for row in done for best in row.others.values() for note in best.left_out}
-    notes |= {f"{' x '.join(map(str, row.shape))}: {why}" for row in done for why in row.missing.values()}
-    for note in sorted(notes):
-        print(f"left out: {note}")
-
-
-def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    """fp8: hipBLASLt scales whole tensors, ours scales blocks; the work differs, so its times stand alone."""
-    for shape in shapes:
-        name = " x ".join(map(str, shape))
-        try:
-            best = gemm.hipblaslt_best(shape, args.hipblaslt, kept, args.dtype, args.layout)["hipBLASLt"]
-        except HipblasltError as error:
-            if args.json:
-                args.results.append({"family": "gemm", "shape": name, "left_out": str(error)})
-            else:
-                print(f"{name}: {error}")
-            continue
-        speed = 2.0 * math.prod(shape) / best.us * 1e-6
-        if args.json:
-            row = {"shape": list(shape), **best.to_json(), "tflops": speed}
-            args.results.append({"family": "gemm", "shape": name, "rows": [row]})
-        else:
-            print(f"{name}: {best.text()} us, {speed:.0f} TFLOPS (simulated), {best.detail}")
-
-
-def _holdout(args: argparse.Namespace, kept: Kept) -> None:
-    found = search.regrets(dispatch("matmul")["rows"], kept, search.BETWEEN)
-    mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
-    if args.json:
-        regrets = {" x ".join(map(str, shape)): value for shape, value in found.items()}
-        args.results.append({"family": "gemm", "regret": regrets, "geometric_mean": mean})
-        return
-    print("| M x N x K, not in the table | time of the choice to the best (simulated) |\n|---|---|")
-    for shape, value in found.items():
-        print(f"| {' x '.join(map(str, shape))} | {value:.2f} |")
-    print(f"| geometric mean | {mean:.3f} |")
 
 
 def _row_ablations(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, int]]) -> None:

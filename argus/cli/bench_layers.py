@@ -95,7 +95,7 @@ def table_work(args: argparse.Namespace, family: str, shape: tuple[int, ...]) ->
     what: Literal["row", "ablate", "search"] = "ablate" if args.ablate else "search" if args.search else "row"
     return TableWork(
         family, shape, what, args.triton, folders[0], folders[1], args.clocks, str(folders[2]), args.protocol,
-        args.dtype, args.layout,
+        args.dtype, args.layout, args.nearest,
     )  # fmt: skip
 
 

@@ -34,6 +34,8 @@ PERTURBED_CLOCKS = 20
 """`argus.clock.sensitivity.CLOCKS`"""
 CLOCK_MAX_MHZ = 2100
 """`argus.gfx942.chip.CLOCK_MAX_MHZ`"""
+GEMM_SIZES = ("published", "squares", "table", "inference", "drawn")
+"""`argus.bench.gemm_sizes.WHICH`"""
 KERNELBENCH = "out/kernelbench.jsonl"
 """`argus.cli.bench_kernelbench.RECORDS`"""
 KEPT_TIMES = "out/bench"

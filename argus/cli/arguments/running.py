@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 from argus.cli.arguments.choices import (
     DECISIONS,
     DEVICES,
+    GEMM_SIZES,
     KEPT_TIMES,
     KERNELBENCH,
     LAYERS,
@@ -40,7 +42,9 @@ each cause, the source lines, which instruction waits for which, occupancy, and 
 BENCH = """\
 argus bench gemm                                   the five square sizes, three Triton configurations each
 argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
-argus bench gemm --hipblaslt DIR --layout NN --dtype f16     what hipBLASLt's own tables choose, at their sizes
+argus bench gemm --hipblaslt DIR --sizes table --layout NN --out out/gemm.jsonl   all sizes of a table; goes on later
+argus bench gemm --hipblaslt DIR --sizes inference --nearest 4 --out out/gemm.jsonl
+argus bench gemm --out out/gemm.jsonl --print      the tables and what they say in all
 argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
 argus bench softmax add transpose                  bytes per second and share of the memory's rate
 argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
@@ -181,6 +185,19 @@ def _register_clock(verbs: Any) -> None:
         add_json(action)
 
 
+def _add_gemm_sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--sizes", choices=GEMM_SIZES, default="published", help="gemm, without --shape: which sizes (docs/bench.md)"
+    )
+    parser.add_argument("--count", type=int, default=20, help="gemm: how many with --sizes drawn (default 20)")
+    parser.add_argument("--draw-seed", type=int, default=0, help="gemm: seed of --sizes drawn")
+    parser.add_argument(
+        "--nearest", type=int, default=0, metavar="N", help="gemm: without an entry, the fastest of N near solutions"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="gemm: a line per size; a later run goes on")
+    parser.add_argument("--print", action="store_true", help="gemm: what --out holds; nothing is run")
+
+
 def _register_bench(verbs: Any) -> None:
     text = "the library's kernels beside others on the simulated MI300X"
     parser = add_verb(verbs, "bench", "argus.cli.bench:handle", text, BENCH)
@@ -196,6 +213,7 @@ def _register_bench(verbs: Any) -> None:
         "--dtype", choices=("bf16", "f16", "fp8", "f32"), default="bf16", help="gemm, kernelbench: element type"
     )
     parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
+    _add_gemm_sizes(parser)
     for flag, text in (
         ("--ablate", "all but fp8 and elementwise: one optimization removed at a time"),
         ("--search", "gemm, attention, moe: every candidate of the dispatch table"),

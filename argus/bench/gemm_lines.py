@@ -136,6 +136,6 @@ def _source(path: Path) -> str:
 
 @cache
 def kernels() -> str:
-    """A digest of all files of the library of kernels, the dispatch tables among them, and of what compiles them."""
-    files = sorted(path for path in KERNELS.iterdir() if path.suffix in (".py", ".json"))
+    """A digest of the files of matrix products, their dispatch tables among them, and of what compiles them."""
+    files = sorted([*KERNELS.glob("matmul*.py"), *KERNELS.glob("matmul*.json"), KERNELS / "elementwise.py"])
     return mark(toolchain().encode() + b"".join(path.name.encode() + path.read_bytes() for path in files))

@@ -39,11 +39,7 @@ def report(held: Lines) -> str:
 def _made_by(lines: Sequence[Line]) -> str:
     clocks = ", ".join(sorted({line.clock for line in lines}))
     other = sum(not line.present for line in lines)
-    stale = (
-        f"; {other} of {len(lines)} lines were made with another clock or other kernels than the present"
-        if other
-        else ""
-    )
+    stale = f"; {other} of {len(lines)} lines are not of the present clock and kernels" if other else ""
     return f"{clocks}; {sum(line.seconds for line in lines):.0f} s of CPU{stale}"
 
 

@@ -29,7 +29,7 @@ from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, from_choice
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed, mark
-from argus.bench.others import Best, Kind, Others, best_triton, fastest, swept, to_ours
+from argus.bench.others import Best, Others, Yardstick, best_triton, fastest, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
 from argus.bench.triton_matmul import FULL, QUICK, MatmulConfig
@@ -75,10 +75,10 @@ class GemmRow:
         known, found = self.published.get("Triton"), self.others.get("Triton")
         return found is None or known is None or self.tflops(found.us) >= COMPARABLE * known
 
-    def kind(self) -> Kind:
+    def kind(self) -> Yardstick:
         """What hipBLASLt's time is the time of."""
         found = self.others.get("hipBLASLt")
-        return Kind.CHOICE if found is None else found.kind
+        return Yardstick.CHOICE if found is None else found.kind
 
     def ratio(self) -> float | None:
         """The best of the others to ours; None if there is none, or if one that was asked for is missing."""
@@ -234,7 +234,7 @@ def table(rows: Sequence[GemmRow]) -> str:
             best = row.others.get(name)
             said = "" if best is None else f"{best.text()} us; {best.detail}; {best.tried} tried"
             none = "left out" if name in row.missing else "-"
-            said += "" if best is None or best.kind != Kind.NEAR else f"; {best.kind}"
+            said += "" if best is None or best.kind != Yardstick.NEAR else f"; {best.kind}"
             cells.append(none if best is None else f"{row.tflops(best.us):.0f} ({said})")
         cells[0] += "" if row.comparable() else " (not comparable)"
         cells.append(cell(row.verdict))

@@ -5,7 +5,7 @@
     sizes("drawn", Path("objects"), "bf16", "TN", count=20, seed=3)    -> 20 of these; all, if there are fewer
 
 `published` are the squares that figures were published for, `squares` these and the square ones of the tables. Batched
-products are no sizes here: the library has no kernel for them; `Sizes.left_out` counts them.
+products are no sizes here: the library has no kernel for them; `GemmSizes.left_out` counts them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class GemmSizes:
     """Shapes, and what of a table is none."""
 
     shapes: tuple[Shape, ...]
@@ -52,16 +52,16 @@ def layers() -> dict[Shape, str]:
 
 def sizes(
     which: str, root: Path | None = None, dtype: str = "bf16", layout: str = "TN", count: int = 20, seed: int = 0
-) -> Sizes:
+) -> GemmSizes:
     """The sizes of one kind; HipblasltError if they are those of a table that is not there."""
     if which == "inference":
-        return Sizes(_ordered(layers()))
+        return GemmSizes(_ordered(layers()))
     squares = {(n, n, n) for n in SQUARES}
     if which == "published":
-        return Sizes(_ordered(squares))
+        return GemmSizes(_ordered(squares))
     if which == "squares":
         known = set() if root is None else {s for s in _of_tables(root, dtype, layout)[0] if len(set(s)) == 1}
-        return Sizes(_ordered(squares | known))
+        return GemmSizes(_ordered(squares | known))
     if root is None:
         raise hipblaslt.MissingSolutionError(f"the sizes {which!r} are those of hipBLASLt's tables: no folder is given")
     known, batched = _of_tables(root, dtype, layout)
@@ -69,7 +69,7 @@ def sizes(
     every = _ordered(known)
     if which == "drawn" and count < len(every):
         every = _ordered(random.Random(seed).sample(every, count))
-    return Sizes(every, left_out)
+    return GemmSizes(every, left_out)
 
 
 def _of_tables(root: Path, dtype: str, layout: str) -> tuple[set[Shape], int]:

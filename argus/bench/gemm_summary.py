@@ -16,7 +16,7 @@ from argus.bench import gemm
 from argus.bench.gemm import GemmRow
 from argus.bench.gemm_lines import Line, Lines
 from argus.bench.gemm_sizes import layers
-from argus.bench.others import Kind
+from argus.bench.others import Yardstick
 
 BEHIND = 0.95
 """Ours to the best other, below which a row counts as behind."""
@@ -46,7 +46,7 @@ def _made_by(lines: Sequence[Line]) -> str:
 def summary(rows: Sequence[GemmRow]) -> str:
     """One line per kind of comparison, then what was left out."""
     lines = []
-    for kind in Kind:
+    for kind in Yardstick:
         found = [row for row in rows if not row.missing and row.others and row.kind() == kind]
         if found:
             behind = [row for row in found if (ratio := row.ratio()) is not None and ratio < BEHIND]

@@ -16,20 +16,22 @@ from argus.bench import hipblaslt
 from argus.bench.contestant import Contestant
 from argus.bench.hipblaslt import HipblasltError, TableChoice
 from argus.bench.kept import Kept, Timed, mark
-from argus.bench.others import Best, Kind, fastest
+from argus.bench.others import Best, Yardstick, fastest
 
 Shape = tuple[int, int, int]
 
 
-def candidates(shape: Shape, root: Path, dtype: str, layout: str, nearest: int = 0) -> tuple[Kind, list[TableChoice]]:
+def candidates(
+    shape: Shape, root: Path, dtype: str, layout: str, nearest: int = 0
+) -> tuple[Yardstick, list[TableChoice]]:
     """The solutions to time. HipblasltError: its tables choose none and `nearest` is 0, or the chosen one cannot be
     timed; another one does not stand in for that."""
     sizes = hipblaslt.of_ours(shape)
     tables = hipblaslt.tables(root, layout, dtype)
     if nearest and not any(table.names(*sizes) for table in tables):
-        return Kind.NEAR, hipblaslt.nearest(root, layout, dtype, *sizes, nearest)
+        return Yardstick.NEAR, hipblaslt.nearest(root, layout, dtype, *sizes, nearest)
     found = hipblaslt.chosen(root, layout, dtype, *sizes)
-    return (Kind.CHOICE if found.solution.split == 1 else Kind.DIVIDED), [found]
+    return (Yardstick.CHOICE if found.solution.split == 1 else Yardstick.DIVIDED), [found]
 
 
 def hipblaslt_best(shape: Shape, root: Path, store: Kept, dtype: str, layout: str, nearest: int = 0) -> Best:

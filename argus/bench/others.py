@@ -18,7 +18,7 @@ from argus.bench.triton_compile import TritonError
 from argus.clock.uncertainty import Interval
 
 
-class Kind(StrEnum):
+class Yardstick(StrEnum):
     """What a library's time is the time of."""
 
     CHOICE = "its choice"
@@ -56,7 +56,7 @@ class Best:
     tried: int
     left_out: tuple[str, ...]
     interval: Interval | None = None
-    kind: Kind = Kind.CHOICE
+    kind: Yardstick = Yardstick.CHOICE
 
     def text(self, digits: int = 1) -> str:
         """Microseconds and their interval in a cell of a table."""

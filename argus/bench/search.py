@@ -109,12 +109,14 @@ def _sensible(row: Mapping[str, Any], shape: Shape) -> bool:
     return tiles <= 152 if kernel == "split" else tiles >= 24
 
 
-def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] = CANDIDATES) -> list[Found]:
+def searched(
+    shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] = CANDIDATES, dtype: str = "bf16"
+) -> list[Found]:
     """Every sensible candidate at this shape, the fastest first, those that cannot be built last."""
     choices: dict[str, tuple[Mapping[str, Any], Choice]] = {}
     for row in candidates:
         if _sensible(row, shape):
-            choice = matmul_with(row, *shape, "bf16")
+            choice = matmul_with(row, *shape, dtype)
             choices.setdefault(choice.text(), (row, choice))
     timed = [(row, choice, _timed(choice, shape, kept)) for row, choice in choices.values()]
     found = [Found(row, choice, time) for row, choice, time in timed]
@@ -146,10 +148,12 @@ def _proved(found: Found) -> bool:
     return True
 
 
-def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = _proved) -> Iterator[dict[str, Any]]:
+def rows(
+    shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = _proved, dtype: str = "bf16"
+) -> Iterator[dict[str, Any]]:
     """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
-        good = [f for f in searched(shape, kept) if not f.time.why]
+        good = [f for f in searched(shape, kept, dtype=dtype) if not f.time.why]
         any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
         chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
         for found in dict.fromkeys(found for found in chosen if found is not None):
@@ -169,8 +173,10 @@ def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Sh
     return found
 
 
-def write(table: Sequence[Mapping[str, Any]], path: Path = KERNELS / "matmul.json") -> None:
+def write(
+    table: Sequence[Mapping[str, Any]], path: Path = KERNELS / "matmul.json", family: str = "bf16 or f16"
+) -> None:
     """The table with its rule and the clock it was searched on."""
     lines = ",\n".join(f"  {json.dumps(row)}" for row in table)
-    head = f' "rule": {json.dumps(RULE)},\n "clock": {json.dumps(LABEL)},\n "family": "bf16 or f16, C = A @ B.T",\n'
+    head = f' "rule": {json.dumps(RULE)},\n "clock": {json.dumps(LABEL)},\n "family": "{family}, C = A @ B.T",\n'
     path.write_text(f'{{\n{head} "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")

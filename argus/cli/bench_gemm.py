@@ -22,6 +22,7 @@ from argus.bench.table_work import TableWork, rows
 from argus.cli.bench_layers import list_all, table_work
 from argus.cli.usage import UsageError
 from argus.cluster.process_pool import ProcessPool
+from argus.ops.choice import KERNELS
 from argus.ops.choice import table as dispatch
 
 ABLATED = (4096, 4096, 4096)
@@ -46,7 +47,8 @@ def handle(args: argparse.Namespace, shapes: list[Shape], show: List) -> None:
         default = [ABLATED] if args.ablate else list(search.SHAPES)
         list_all(args, "gemm", {" x ".join(map(str, shape)): shape for shape in shapes or default}, show)
         if args.write:
-            search.write(list(search.rows(default, kept)))
+            own = {"path": KERNELS / "matmul_fp8.json", "family": "fp8"} if args.dtype == "fp8" else {}
+            search.write(list(search.rows(default, kept, dtype=args.dtype)), **own)
     elif args.holdout:
         _holdout(args, kept)
     else:

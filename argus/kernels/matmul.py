@@ -1,4 +1,4 @@
-"""The matrix product of the library: C = op(A) @ op(B), bf16 or f16, f32 accumulation, any M and N.
+"""The matrix product of the library: C = op(A) @ op(B), bf16, f16 or fp8 (without scales, to bf16), f32 sums, any M, N.
 
 One BM x BN tile of C per workgroup. A k-step of both operands lies in LDS, the next one in registers: while the matrix
 instructions of step kt run, the fragments of its later parts are read, step kt + 1 goes from registers to LDS and step
@@ -8,20 +8,27 @@ kt + 2 is fetched. Small tiles leave room for several workgroups on a compute un
     rows past the end of the tensor are cut off by the buffer range, columns by a guard; nothing is padded or copied
     K not a multiple of BK: KTAIL masks the elements past K, one compare per load
 
-What it cannot do: sizes that are no multiple of WIDTH / 2 elements along the contiguous axis of an operand (choose a
-smaller WIDTH), tensors of 2 GiB and more.
+What it cannot do: sizes that are no multiple of WIDTH bytes along the contiguous axis of an operand (choose a smaller
+WIDTH), fp8 stored by k, tensors of 2 GiB and more.
 """
 
 import argus as ag
-from argus import bf16, f16, f32
-from argus.gfx942 import mfma_16x16x16_bf16, mfma_16x16x16_f16, mfma_32x32x8_bf16, mfma_32x32x8_f16
+from argus import bf16, f16, f32, fp8
+from argus.gfx942 import (
+    mfma_16x16x16_bf16,
+    mfma_16x16x16_f16,
+    mfma_16x16x32_fp8_fp8,
+    mfma_32x32x8_bf16,
+    mfma_32x32x8_f16,
+    mfma_32x32x16_fp8_fp8,
+)
 
-DTYPE = ag.knob("bf16", legal=("bf16", "f16"), why="element type of A, B and C")
+DTYPE = ag.knob("bf16", legal=("bf16", "f16", "fp8"), why="element type of A and B, and of C; of fp8 C is bf16")
 BM = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="rows of C per workgroup")
 BN = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="columns of C per workgroup")
 WM = ag.knob(2, legal=(1, 2, 4), why="waves along M")
 WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
-INST = ag.knob(32, legal=(16, 32), why="matrix instruction: 32x32x8 or 16x16x16")
+INST = ag.knob(32, legal=(16, 32), why="matrix instruction: 32x32x8 or 16x16x16, of fp8 with twice the k")
 A_T = ag.knob(False, legal=(False, True), why="A is stored as [K, M]")
 B_T = ag.knob(False, legal=(False, True), why="B is stored as [K, N]")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per global access; rows must be multiples of it")
@@ -44,38 +51,40 @@ STAGGER = ag.knob(
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
 INTERLEAVE = ag.knob(True, legal=(True, False), why="off: memory and matrix instructions in blocks, for comparison")
 
-BK = 64  # a row of 128 bytes covers all 32 banks
-T = bf16 if DTYPE == "bf16" else f16
-MMA = (
-    (mfma_32x32x8_bf16 if INST == 32 else mfma_16x16x16_bf16)
-    if DTYPE == "bf16"
-    else (mfma_32x32x8_f16 if INST == 32 else mfma_16x16x16_f16)
-)
+T, T_OUT = {"bf16": (bf16, bf16), "f16": (f16, f16), "fp8": (fp8, bf16)}[DTYPE]
+MMA = {
+    "bf16": {16: mfma_16x16x16_bf16, 32: mfma_32x32x8_bf16},
+    "f16": {16: mfma_16x16x16_f16, 32: mfma_32x32x8_f16},
+    "fp8": {16: mfma_16x16x32_fp8_fp8, 32: mfma_32x32x16_fp8_fp8},
+}[DTYPE][INST]
+E = 16 if DTYPE == "fp8" else 8  # elements of 16 bytes
+BK = 8 * E  # a row of 128 bytes covers all 32 banks
 THREADS = 64 * WM * WN
 TM, TN = BM // (WM * INST), BN // (WN * INST)  # matrix instruction tiles per wave
-KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
+KF = 64 * E // INST  # k of one fragment: a lane's 16 bytes feed two instructions
 FRAGS = BK // KF
 ACC = MMA.acc(row="n", col="m")
-FRAG = MMA.operand(wide=8)
+FRAG = MMA.operand(wide=E)
 
 PACE = 1 if INTERLEAVE else 16  # off: that many times the ratio follow each other
 
 assert DEPTH % STAGES == 0, "with two stages in LDS, DEPTH is even: a turn ends where it started"
 assert STAGGER == 0 or DEPTH == 1 or not (A_T or B_T or KTAIL), "staggered, turns end at the start: plain loads only"
+assert DTYPE != "fp8" or not (A_T or B_T), "operands stored by k are turned in pairs of bytes, not byte by byte"
 assert BM % (WM * INST) == 0, "every wave takes whole rows of matrix instruction tiles"
 assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruction tiles"
 
 
 def lds(rows):
     """Rows of 128 bytes; XOR of the 16-byte chunk with the row keeps writes and fragment reads free of conflicts."""
-    plain = ag.Layout(row=(rows, 128), chunk=(8, 16), e=(8, 2), k=("chunk", "e"))
+    plain = ag.Layout(row=(rows, 128), chunk=(8, 16), e=(E, 16 // E), k=("chunk", "e"))
     return plain.xor(chunk="row[0:3]").xor(chunk="row[3:6]") if SWIZZLE else plain
 
 
 def by_row(rows):
     """Stored by rows of k: 8 lanes x 16 bytes move one row."""
     assert rows * 8 % THREADS == 0, "the workgroup moves a tile in whole passes"
-    return ag.Owner(p=rows * 8 // THREADS, t=THREADS, e=8, row=f"p*{THREADS // 8} + t//8", k="t%8*8 + e")
+    return ag.Owner(p=rows * 8 // THREADS, t=THREADS, e=E, row=f"p*{THREADS // 8} + t//8", k=f"t%8*{E} + e")
 
 
 def block(rows):
@@ -258,9 +267,9 @@ ROWS_A = "K M" if A_T else "M K"
 ROWS_B = "K N" if B_T else "N K"
 FACTORS = f"A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}]"
 SUM = f"sum({FACTORS}, k)"
-LEAST = WIDTH // 2
+LEAST = WIDTH * E // 16  # elements per access of an operand
 NEEDS = (
-    f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, LEAST)} == 0"
+    f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, WIDTH // 2)} == 0"
     + f" and K % {(1 if A_T and B_T else LEAST) if KTAIL else BK} == 0"  # stored by k, rows of any number are whole
     + (f" and M % {LEAST} == 0" if A_T else "")
     + (f" and N % {LEAST} == 0" if B_T else "")
@@ -280,24 +289,24 @@ EXAMPLE = dict(M=256, N=256, K=256)
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=f"C[m, n] = {SUM}", example=EXAMPLE)
-def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
+def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T_OUT]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
     acc = product(A, B, bm, bn, spans(bm, bn, K))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     for j, i in ag.unroll(TN, TM):
-        C[row, column].store(acc[i, j].to(T), width=min(8, WIDTH), guard="shape")
+        C[row, column].store(acc[i, j].to(T_OUT), width=min(8, WIDTH), guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=MEANS, example=EXAMPLE)
-def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.Out["M N", T]):
+def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T_OUT], C: ag.Out["M N", T_OUT]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
     acc = product(A, B, bm, bn, spans(bm, bn, K))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
     for j, i in ag.unroll(TN, TM):  # tile by tile: the epilogue needs no registers beside the sums
-        C[row, column].store(activated(acc[i, j] + shift[j]).to(T), width=min(8, WIDTH), guard="shape")
+        C[row, column].store(activated(acc[i, j] + shift[j]).to(T_OUT), width=min(8, WIDTH), guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=f"W[s, m, n] = {PART}", example=EXAMPLE)

@@ -1,4 +1,4 @@
-"""Matrix product without LDS in its loop: C = A @ B.T, bf16 or f16, operands straight from memory to registers.
+"""Matrix product without LDS in its loop: C = A @ B.T, bf16, f16 or fp8 (to bf16), operands straight from memory.
 
 A lane loads the 16 bytes it multiplies. WK groups of waves take every WK-th k-step; the WM x WN waves of a group divide
 the tile, and what two of them need comes to the second one from the L1. A k-step is one line of 128 bytes per row. The
@@ -16,35 +16,43 @@ What it cannot do: operands stored by k; wide tiles, whose lines the L1 cannot h
 """
 
 import argus as ag
-from argus import bf16, f16, f32
-from argus.gfx942 import mfma_16x16x16_bf16, mfma_16x16x16_f16, mfma_32x32x8_bf16, mfma_32x32x8_f16
+from argus import bf16, f16, f32, fp8
+from argus.gfx942 import (
+    mfma_16x16x16_bf16,
+    mfma_16x16x16_f16,
+    mfma_16x16x32_fp8_fp8,
+    mfma_32x32x8_bf16,
+    mfma_32x32x8_f16,
+    mfma_32x32x16_fp8_fp8,
+)
 
-DTYPE = ag.knob("bf16", legal=("bf16", "f16"), why="element type of A, B and C")
+DTYPE = ag.knob("bf16", legal=("bf16", "f16", "fp8"), why="element type of A and B, and of C; of fp8 C is bf16")
 BM = ag.knob(64, legal=(16, 32, 64, 96, 128, 256), why="rows of C per workgroup")
 BN = ag.knob(64, legal=(16, 32, 64, 96, 128, 256), why="columns of C per workgroup")
 WK = ag.knob(4, legal=(1, 2, 4, 8), why="groups of waves, each with every WK-th k-step")
 WM = ag.knob(1, legal=(1, 2, 4), why="waves of a group along M")
 WN = ag.knob(1, legal=(1, 2, 4), why="waves of a group along N")
-INST = ag.knob(16, legal=(16, 32), why="matrix instruction: 16x16x16 or 32x32x8")
+INST = ag.knob(16, legal=(16, 32), why="matrix instruction: 16x16x16 or 32x32x8, of fp8 with twice the k")
 DEPTH = ag.knob(2, legal=(1, 2, 3, 4), why="k-steps of a wave on their way in registers")
 TOGETHER = ag.knob(False, legal=(False, True), why="barriers keep the waves in step: lines they share are in the L1")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
-KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of 64: mask the last step")
+KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of BK: mask the last step")
 XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
 
-BK = 64  # a whole line of 128 bytes per row
-LEAST = WIDTH // 2  # elements per access
-T = bf16 if DTYPE == "bf16" else f16
-MMA = (
-    (mfma_32x32x8_bf16 if INST == 32 else mfma_16x16x16_bf16)
-    if DTYPE == "bf16"
-    else (mfma_32x32x8_f16 if INST == 32 else mfma_16x16x16_f16)
-)
+T, T_OUT = {"bf16": (bf16, bf16), "f16": (f16, f16), "fp8": (fp8, bf16)}[DTYPE]
+MMA = {
+    "bf16": {16: mfma_16x16x16_bf16, 32: mfma_32x32x8_bf16},
+    "f16": {16: mfma_16x16x16_f16, 32: mfma_32x32x8_f16},
+    "fp8": {16: mfma_16x16x32_fp8_fp8, 32: mfma_32x32x16_fp8_fp8},
+}[DTYPE][INST]
+E = 16 if DTYPE == "fp8" else 8  # elements of 16 bytes
+BK = 8 * E  # a whole line of 128 bytes per row
+LEAST = WIDTH * E // 16  # elements per access
 WAVES = WK * WM * WN
 TM, TN = BM // (WM * INST), BN // (WN * INST)  # matrix instruction tiles per wave
-KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
+KF = 64 * E // INST  # k of one fragment: a lane's 16 bytes feed two instructions
 FRAGS = BK // KF
-FRAG = MMA.operand(wide=8)
+FRAG = MMA.operand(wide=E)
 ACC = MMA.acc(row="n", col="m")
 
 assert BM % (WM * INST) == 0, "every wave takes whole rows of matrix instruction tiles"
@@ -81,11 +89,11 @@ def place(M, N):
 @ag.kernel(
     threads=64 * WAVES,
     waves=(WK, WM, WN),
-    requires=f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, LEAST)} == 0 and K % {LEAST if KTAIL else BK} == 0",
+    requires=f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, WIDTH // 2)} == 0 and K % {LEAST if KTAIL else BK} == 0",
     computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
     example=dict(M=64, N=128, K=512),
 )
-def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
+def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T_OUT]):
     bm, bn = place(M, N)
     wk, wm, wn = ag.wave()
     row, column = INST * TM * wm, INST * TN * wn
@@ -136,7 +144,7 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
             multiply(rows[d], columns[d][j], j)
 
     if WK == 1:
-        C[bm * BM + row, bn * BN + column].store(acc[0].to(T), width=min(8, WIDTH), guard="shape")
+        C[bm * BM + row, bn * BN + column].store(acc[0].to(T_OUT), width=min(8, WIDTH), guard="shape")
     elif HALVES == 2:
         parts = ag.shared(PARTS, f32)
 
@@ -146,7 +154,7 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
         def take(piece):
             at = column + INST * PIECE * piece
             total = acc[piece] + parts.load(ACC, w=0, m=row, n=at, tiles=dict(m=TM, n=PIECE), width=16)
-            C[bm * BM + row, bn * BN + at].store(total.to(T), width=min(8, WIDTH), guard="shape")
+            C[bm * BM + row, bn * BN + at].store(total.to(T_OUT), width=min(8, WIDTH), guard="shape")
 
         if wk == 0:
             give(1)
@@ -164,5 +172,5 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
         total = parts.load(SUM, w=0, width=4 * WIDE)
         for w in range(1, WK):
             total = total + parts.load(SUM, w=w, width=4 * WIDE)
-        C[bm * BM, bn * BN].store(total.to(T), width=min(2 * WIDE, WIDTH), guard="shape")
+        C[bm * BM, bn * BN].store(total.to(T_OUT), width=min(2 * WIDE, WIDTH), guard="shape")
     ag.check.covers(C)

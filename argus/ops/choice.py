@@ -29,6 +29,8 @@ from argus.ir.kernel import KnobValue
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
+PRODUCT_TYPES = (*MATMUL_TYPES, "fp8")
+"""fp8 without scales is A @ B.T with the result in bf16, and has a table of its own."""
 ROW_TYPES = ("bf16", "f16", "f32")
 ACTIVATIONS = ("none", "relu", "silu", "gelu")
 ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
@@ -98,19 +100,32 @@ def choose_matmul(
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
-    reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
+    size = _size(dtype)
+    reachable({"A": size * m * k, "B": size * n * k, "C": 2 * m * n}, "split the product along M or N")
+    if dtype == "fp8" and (a_by_k or b_by_k or k % 2):
+        raise NoKernel("matmul of fp8 takes A [M, K] and B [N, K] with an even K; nearest is such a copy")
     plain = not (a_by_k or b_by_k or bias or activation != "none")
-    known = table("matmul")["rows"] if rows is None else rows
+    known = table("matmul_fp8" if dtype == "fp8" else "matmul")["rows"] if rows is None else rows
     able = [row for row in known if (plain or row["kernel"] != "matmul_direct") and _parts(row, m, n) < LIMIT]
     same = [row for row in able if not _far(row, m, n, k)]
     nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
-    row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
+    row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k, size))
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
+
+
+def product_type(dtype: str) -> str:
+    """The element type of C and of a bias."""
+    return "bf16" if dtype == "fp8" else dtype
+
+
+def _size(dtype: str) -> int:
+    """Bytes of an element of A and B."""
+    return 1 if dtype == "fp8" else 2
 
 
 def known_matmul(dtype: str, activation: str) -> None:
     """Refuse element types and activations that no matrix product has."""
-    known_type("matmul", dtype, MATMUL_TYPES)
+    known_type("matmul", dtype, PRODUCT_TYPES)
     if activation not in ACTIVATIONS:
         raise NoKernel(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
 
@@ -127,14 +142,14 @@ def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
     return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] == "split" else 0
 
 
-def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
+def carried(row: Mapping[str, Any], m: int, n: int, k: int, size: int = 2) -> float:
     """What a row's kernel would take at other sizes, in us: beside what every launch takes in proportion to the rounds
     of workgroups over the compute units and to the steps along K, but not less than memory takes; a guess from far away
-    counts as longer."""
+    counts as longer. `size`: bytes of an element of A and B."""
     more = _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
     start = LAUNCH * (2 if row["kernel"] == "split" else 1)
     scaled = start + (float(row["us"]) - start) * more
-    return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
+    return max(scaled, (size * (m * k + n * k) + 2 * m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
 
 
 def _far(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
@@ -160,10 +175,12 @@ def matmul_with(
 ) -> Choice:
     """A row of the table made to fit these sizes and operands."""
     contiguous = [m if a_by_k else k, n if b_by_k else k]
-    width = 2 * math.gcd(8, *contiguous)
+    size = _size(dtype)
+    width = size * math.gcd(16 // size, *contiguous)
     if n % min(4, width // 2):
         width = 2 * math.gcd(width // 2, n)
-    knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
+    step = 2 * K_STEP // size
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % step != 0}
     if not _even(knobs, m, n):
         knobs["XM"] = 0
     kernel = str(row["kernel"])
@@ -171,7 +188,7 @@ def matmul_with(
         return Choice("matmul_direct", kernel, knobs)
     knobs |= {"A_T": a_by_k, "B_T": b_by_k}
     if kernel == "split":
-        return Choice("matmul", "split", knobs, finishing(dtype, knobs["SPLITS"], n, bias, activation))
+        return Choice("matmul", "split", knobs, finishing(product_type(dtype), knobs["SPLITS"], n, bias, activation))
     if bias or activation != "none":
         return Choice("matmul", "linear", {**knobs, "ACT": activation})
     return Choice("matmul", "matmul", knobs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape
-from argus.ops.choice import NoKernel, choose_matmul, finishing, known_matmul
+from argus.ops.choice import NoKernel, choose_matmul, finishing, known_matmul, product_type
 from argus.ops.launch import run
 
 FEWEST_PARTS = 2
@@ -24,12 +24,16 @@ def matmul(
     b_by_k: bool = False,
     device: str = "auto",
 ) -> Any:
-    """activation(op(a) @ op(b) + bias): a is [M, K] (`a_by_k`: [K, M]), b is [N, K] (`b_by_k`: [K, N])."""
+    """activation(op(a) @ op(b) + bias): a is [M, K] (`a_by_k`: [K, M]), b is [N, K] (`b_by_k`: [K, N]).
+
+    Operands of fp8 have no scales and are stored by rows; bias and result are bf16 then.
+    """
     m, n, k = matmul_sizes(a, b, bias, activation=activation, a_by_k=a_by_k, b_by_k=b_by_k)
-    dtype = element(a, "a")
     choice = choose_matmul(
-        m or 1, n or 1, k or 1, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias is not None, activation=activation
-    )
+        m or 1, n or 1, k or 2, element(a, "a"), a_by_k=a_by_k, b_by_k=b_by_k, bias=bias is not None,
+        activation=activation,
+    )  # fmt: skip
+    dtype = product_type(element(a, "a"))
     if 0 in (m, n, k):
         return _without_products(a, (m, n), bias, activation, device)
     c = blank_like(a, (m, n), dtype)
@@ -58,8 +62,8 @@ def matmul_sizes(
     """(M, N, K) of operands that fit together, of which nothing but types and extents is asked."""
     dtype = element(a, "a")
     known_matmul(dtype, activation)
-    for name, other in (("b", b), ("bias", bias)):
-        if other is not None and element(other, name) != dtype:
+    for name, other, wanted in (("b", b, dtype), ("bias", bias, product_type(dtype))):
+        if other is not None and element(other, name) != wanted:
             raise NoKernel(f"{name} is {element(other, name)} but a is {dtype}; matmul takes one element type")
     if len(shape(a)) != 2 or len(shape(b)) != 2:
         raise NoKernel(f"matmul takes matrices, not {list(shape(a))} and {list(shape(b))}")
@@ -74,7 +78,7 @@ def matmul_sizes(
 
 def _without_products(a: Any, extents: tuple[int, int], bias: Any | None, activation: str, device: str) -> Any:
     """The result of an empty sum: zeros, whose activations are 0 too, or the bias and its activation in every row."""
-    dtype, (m, n) = element(a, "a"), extents
+    dtype, (m, n) = product_type(element(a, "a")), extents
     c = filled_like(a, extents, dtype, 0.0)
     if bias is None or 0 in extents:
         return c

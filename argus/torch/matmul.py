@@ -47,7 +47,7 @@ def _shapes(
     device: str = "auto",
 ) -> torch.Tensor:
     m, n, _ = matmul_sizes(a, b, bias, activation=activation, a_by_k=a_by_k, b_by_k=b_by_k)
-    return a.new_empty((m, n))
+    return a.new_empty((m, n), dtype=torch.bfloat16 if a.dtype == torch.float8_e4m3fnuz else a.dtype)
 
 
 def _gradient(saved: SavedOperands, g: torch.Tensor) -> Mapping[str, torch.Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from argus.bench.gemm_sizes import WHICH, inference, layers, sizes
 from argus.bench.gemm_summary import report, summary
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Timed
-from argus.bench.others import Best, Kind
+from argus.bench.others import Best, Yardstick
 from argus.bench.table_work import TableWork
 from argus.cli.arguments import choices
 from argus.cli.main import main
@@ -29,6 +30,10 @@ SHAPE = (512, 1024, 256)
 INTERVAL = Interval(1.0, 3.0, Regime.SMALL)
 
 
+def died(item: int) -> None:
+    os._exit(item)
+
+
 def tables(root: Path) -> Path:
     folder = root / "Cijk_Alik_Bljk_BBS_BH_UserArgs"
     folder.mkdir()
@@ -37,7 +42,7 @@ def tables(root: Path) -> Path:
     return root
 
 
-def row(shape: tuple[int, int, int], ratio: float, kind: Kind = Kind.CHOICE, **missing: str) -> GemmRow:
+def row(shape: tuple[int, int, int], ratio: float, kind: Yardstick = Yardstick.CHOICE, **missing: str) -> GemmRow:
     others = {"hipBLASLt": Best(2.0 * ratio, "solution 7", 1, (), INTERVAL, kind)}
     pair = decided(-math.log(ratio), [], 0.1)
     return GemmRow(shape, Timed(2.0, 2100.0, "", INTERVAL), "matmul", {} if missing else others, pair, {}, missing)
@@ -115,8 +120,8 @@ def test_a_line_that_holds_is_not_made_again(tmp_path: Path, monkeypatch: pytest
 
 def test_means_stand_apart_for_what_is_comparable_to_different_degrees() -> None:
     text = summary([
-        row((64, 64, 64), 2.0), row(SHAPE, 0.5), row((16, 8192, 8192), 1.1, Kind.NEAR),
-        row((2, 4096, 8192), 0.9, Kind.DIVIDED), row((3, 3, 3), 9.0, ours="no kernel"),
+        row((64, 64, 64), 2.0), row(SHAPE, 0.5), row((16, 8192, 8192), 1.1, Yardstick.NEAR),
+        row((2, 4096, 8192), 0.9, Yardstick.DIVIDED), row((3, 3, 3), 9.0, ours="no kernel"),
     ])  # fmt: skip
     mine, divided, near, *left = text.splitlines()
     assert mine.startswith("* 2 sizes beside its choice: ours to the best simulated other: geometric mean 1.00, ")
@@ -160,5 +165,5 @@ def test_processes_answer_in_order_and_one_that_dies_is_named() -> None:
     with ProcessPool(2) as pool:
         waiting = [pool.ask("argus.cluster.work:presence", n) for n in range(5)]
         assert [each.result().value for each in waiting] == list(range(5))
-        with pytest.raises(WorkerDiedError, match="a process died on os:_exit"):
-            pool.ask("os:_exit", 1).result()
+        with pytest.raises(WorkerDiedError, match="a process died on tests"):
+            pool.ask("tests.ops.test_gemm_lines:died", 1).result()

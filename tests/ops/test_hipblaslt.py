@@ -12,7 +12,7 @@ from argus.bench.gemm import GemmRow, gemm_row, summary
 from argus.bench.gemm import table as table_of
 from argus.bench.hipblaslt import Entry, HipblasltError, MissingSolutionError, Solution, Table, TableChoice
 from argus.bench.kept import Kept, Timed
-from argus.bench.others import Best, Kind, Others
+from argus.bench.others import Best, Others, Yardstick
 
 PARAMETERS = {
     "MacroTile0": 64, "MacroTile1": 32, "DepthU": 64, "GlobalSplitU": 1, "NumThreads": 256, "StaggerU": 8,
@@ -90,9 +90,9 @@ def test_parts_added_by_the_last_workgroup_and_kernels_written_by_hand_are_refus
 def test_near_solutions_take_part_only_where_no_table_says_anything(tmp_path: Path) -> None:
     made(tmp_path)
     kind, found = hipblaslt_best.candidates((512, 1000, 256), tmp_path, "bf16", "TN", nearest=3)
-    assert (kind, [choice.how for choice in found]) == (Kind.NEAR, ["near entry 1024 x 512 x 256"])
+    assert (kind, [choice.how for choice in found]) == (Yardstick.NEAR, ["near entry 1024 x 512 x 256"])
     kind, found = hipblaslt_best.candidates((512, 1024, 256), tmp_path, "bf16", "TN", nearest=3)
-    assert (kind, [choice.how for choice in found]) == (Kind.CHOICE, ["exact entry"])
+    assert (kind, [choice.how for choice in found]) == (Yardstick.CHOICE, ["exact entry"])
     for nearest, shape, why in (
         (0, (512, 1000, 256), "no entry"),
         (3, (128, 128, 128), "solution 9 was not made"),
@@ -116,7 +116,7 @@ def test_the_fastest_near_solution_counts_and_says_what_it_is(tmp_path: Path, mo
 
     monkeypatch.setattr(hipblaslt_best, "_time", timed)
     best = hipblaslt_best.hipblaslt_best((512, 1000, 256), tmp_path, Kept(None), "bf16", "TN", 4)
-    assert (best.us, best.tried, best.kind) == (5.0, 2, Kind.NEAR)
+    assert (best.us, best.tried, best.kind) == (5.0, 2, Yardstick.NEAR)
     row = GemmRow((512, 1000, 256), Timed(5.0, 2100.0), "", {"hipBLASLt": best})
     assert "not its choice" in table_of([row])
     times.update({7: Timed(0.0, 0.0, "refused by the machine"), 8: Timed(0.0, 0.0, "refused by the machine")})

@@ -49,6 +49,8 @@ def as_they_stand() -> Iterator[Choice]:
     """The rows of the tables at their own sizes."""
     for row in table("matmul")["rows"]:
         yield matmul_with(row, row["M"], row["N"], row["K"], "bf16")
+    for row in table("matmul_fp8")["rows"]:
+        yield matmul_with(row, row["M"], row["N"], row["K"], "fp8")
     for family in ROW_FAMILIES:
         yield from (choose_rows(family, n, "bf16", "sum") for n in _lengths())
     experts = table("moe")
@@ -70,6 +72,8 @@ def derived(every: bool) -> Iterator[Choice]:
     """What the rows become for other operands."""
     for row in table("matmul")["rows"] if every else _one_of_each(table("matmul")["rows"]):
         yield from _products(row, TAILS if every else TAILS[::4] + TAILS[1:2])
+    for row, past in product(_one_of_each(table("matmul_fp8")["rows"]), TAILS[:-1] if every else TAILS[1:2]):
+        yield matmul_with(row, row["M"] + past, row["N"] + past, row["K"] + past, "fp8")
     rows = [n for n in _lengths() if n % 64] if every else [1000, 100_000]
     counts = COUNTS if every else COUNTS[::3]
     for family, n, dtype, past in product(ROW_FAMILIES, rows, ROW_TYPES, counts):

@@ -26,10 +26,11 @@ from typing import Any
 
 from argus.bench import aiter_matmul, aiter_objects, hipblaslt_best, triton_compile, triton_few, triton_matmul
 from argus.bench.aiter_objects import AiterError
-from argus.bench.contestant import Contestant, from_choice
+from argus.bench.contestant import Contestant
 from argus.bench.hipblaslt import HipblasltError
-from argus.bench.kept import Kept, Timed, mark
+from argus.bench.kept import Kept, Timed
 from argus.bench.others import Best, Others, Yardstick, best_triton, fastest, swept, to_ours
+from argus.bench.our_product import our_product
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
 from argus.bench.triton_matmul import FULL, QUICK, MatmulConfig
@@ -38,8 +39,7 @@ from argus.clock.paired import Paired
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.machine import MachineError
-from argus.ops.choice import Choice, NoKernel, choose_matmul
-from argus.ops.launch import prepared
+from argus.ops.choice import NoKernel
 from argus.pipeline import Unproved
 
 PUBLISHED: Mapping[str, Any] = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
@@ -108,67 +108,41 @@ def gemm_row(
 ) -> GemmRow:
     """Ours and the fastest of the others at one shape.
 
-    dtype   "bf16", or "f16" beside hipBLASLt only
+    dtype   "bf16"; "f16", or "fp8" with a result in bf16, beside hipBLASLt only
     layout  hipBLASLt's word: "TN" is A[m, k] @ B[n, k].T; "NN" has B as [k, n], "NT" also A as [k, m] (hipBLASLt only)
     """
     store = Kept(None) if kept is None else kept
     plain = (dtype, layout) == ("bf16", "TN")
     found: dict[str, Best] = {}
     missing: dict[str, str] = {}
-    choice = None
     try:
-        choice = chosen(shape, dtype, layout)
-        mine = our_time(choice, shape, store)
+        ours = our_product(shape, dtype, layout)
+        mine = ours.time(store)
     except WITHOUT as error:
-        mine = Timed(0.0, 0.0, str(error).splitlines()[0])
-        missing["ours"] = mine.why
+        why = str(error).splitlines()[0]
+        return GemmRow(shape, Timed(0.0, 0.0, why), "", missing={"ours": why})
     if others.triton != "none" and plain:
         found |= best_triton(
             lambda: _configurations(shape, others.triton, store), lambda config: _triton_time(config, shape, store)
         )
     if others.aiter is not None and plain:
         found |= _aiter(shape, others.aiter, store)
-    if others.hipblaslt is not None and not missing:
+    if others.hipblaslt is not None:
         try:
             best = hipblaslt_best.hipblaslt_best(shape, others.hipblaslt, store, dtype, layout, others.nearest)
             found["hipBLASLt"] = best
         except HipblasltError as error:
             missing["hipBLASLt"] = str(error)
     against = None
-    if found and not missing and choice is not None:
+    if found and not missing:
         name = min(found, key=lambda name: found[name].us)
         rival = partial(_made, name, found[name], shape, others, store, dtype, layout)
-        one = partial(_ours, choice, shape)
-        against = verdict(mine, found[name], lambda: (one(), rival()), clocks, store.protocol)
-    return GemmRow(
-        shape,
-        mine,
-        "" if choice is None else choice.text(),
-        found,
-        against,
-        published(*shape) if plain else {},
-        missing,
-    )
+        against = verdict(mine, found[name], lambda: (ours.contestant(), rival()), clocks, store.protocol)
+    return GemmRow(shape, mine, ours.text(), found, against, published(*shape) if plain else {}, missing)
 
 
 WITHOUT = (NoKernel, CompileError, ProgramError, MachineError, Unproved)
 """Why there may be no time of ours."""
-
-
-def chosen(shape: Shape, dtype: str, layout: str) -> Choice:
-    """What the library takes for this product."""
-    return choose_matmul(*shape, dtype, a_by_k=layout == "NT", b_by_k=layout != "TN")
-
-
-def our_time(choice: Choice, shape: Shape, store: Kept) -> Timed:
-    """Of the proved kernels; a kept time is that of these very objects."""
-    parts = [choice, *([] if choice.then is None else [choice.then])]
-    objects = " ".join(mark(prepared(part).code) for part in parts)
-    return store.time(_words(f"ours {choice.text()} {objects}", shape), lambda: _ours(choice, shape), ())
-
-
-def _ours(choice: Choice, shape: Shape) -> Contestant:
-    return from_choice("ours", choice, dict(zip("MNK", shape, strict=True)))
 
 
 def _words(text: str, shape: Shape) -> str:

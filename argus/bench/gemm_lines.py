@@ -21,8 +21,9 @@ from typing import Any
 import msgspec
 
 from argus.bench import hipblaslt_best
-from argus.bench.gemm import WITHOUT, GemmRow, chosen
+from argus.bench.gemm import WITHOUT, GemmRow
 from argus.bench.kept import clock_digest, mark
+from argus.bench.our_product import our_product
 from argus.bench.table_work import WORK, TableWork
 from argus.clock import LABEL
 from argus.cluster import Pool, answers
@@ -118,7 +119,10 @@ def key_of(work: TableWork) -> str:
     if work.others.hipblaslt is not None:
         rivals = hipblaslt_best.identity(shape, work.others.hipblaslt, work.dtype, work.layout, work.nearest)
     try:
-        ours = _words(chosen(shape, work.dtype, work.layout))
+        ours = " ".join(
+            f"{block.count} of {block.shape} {_words(block.choice)}"
+            for block in our_product(shape, work.dtype, work.layout).blocks
+        )
     except WITHOUT as error:
         ours = str(error)
     return mark(json.dumps([list(shape), how(work), clock_digest(), toolchain(), ours, rivals], sort_keys=True))

@@ -10,7 +10,8 @@ reason and counts for nobody.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from argus.bench import gemm
 from argus.bench.gemm import GemmRow
@@ -28,12 +29,16 @@ def report(held: Lines) -> str:
     for words, lines in held.groups().items():
         how = json.loads(words)
         rows = [line.row for line in lines]
-        against = [*how["others"], *([] if how["triton"] == "none" else [f"Triton ({how['triton']})"])]
-        title = (
-            f"gemm {how['dtype']} {how['layout']}, protocol {how['protocol']}, beside {', '.join(against) or 'none'}"
-        )
-        parts += [f"### {title}", _made_by(lines), gemm.table(rows), summary(rows)]
+        parts += [f"### {_title(how)}", _made_by(lines), gemm.table(rows), summary(rows)]
     return "\n\n".join(parts) if parts else f"{held.path} holds no row"
+
+
+def _title(how: Mapping[str, Any]) -> str:
+    against = [*how["others"], *([] if how["triton"] == "none" else [f"Triton ({how['triton']})"])]
+    near = [f"{how['nearest']} near solutions without an entry"] * bool(how["nearest"])
+    clocks = [f"{how['clocks']} perturbed clocks"] * bool(how["clocks"])
+    words = [f"gemm {how['dtype']} {how['layout']}", f"protocol {how['protocol']}", *near, *clocks]
+    return f"{', '.join(words)}, beside {', '.join(against) or 'nobody'}"
 
 
 def _made_by(lines: Sequence[Line]) -> str:

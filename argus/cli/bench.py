@@ -37,6 +37,8 @@ def handle(args: argparse.Namespace) -> int:
         if family not in known:
             told = near(family, known) or f"; there are {', '.join(known)}"
             raise UsageError(f"there is no family {family!r}{told}")
+    if args.family != ["gemm"] and (args.print or args.out is not None):
+        raise UsageError("--out and --print are for gemm alone")
     if args.clocks < 0:
         raise UsageError(f"--clocks takes 0 or more, not {args.clocks}")
     if args.ray is not None and (args.write or args.holdout or args.right):

@@ -173,6 +173,8 @@ def test_a_file_is_shown_without_running_anything(tmp_path: Path, capsys: pytest
     assert "model 9; 3 s of CPU; 1 of 1 lines are not of the present clock" in text
     assert "geometric mean 1.50" in text
     assert main(["bench", "gemm", "--out", str(held.path), "--print", "--json"]) == 0
+    held.add(replace(held.lines[0], how={**how, "nearest": 4, "clocks": 20}))
+    assert "protocol stream, 4 near solutions without an entry, 20 perturbed clocks, beside hipblaslt" in report(held)
     (found,) = json.loads(capsys.readouterr().out)["results"]
     assert found["rows"][0]["others"]["hipBLASLt"]["kind"] == "its choice"
 
@@ -189,6 +191,11 @@ def test_a_file_is_shown_without_running_anything(tmp_path: Path, capsys: pytest
 def test_mistakes_end_in_a_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "gemm", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_files_of_rows_are_for_products(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "softmax", "--out", str(tmp_path / "rows.jsonl")]) == 2
+    assert "--out and --print are for gemm alone" in capsys.readouterr().err
 
 
 def test_processes_answer_in_order_and_one_that_dies_is_named() -> None:

@@ -78,6 +78,12 @@ SUM = ag.Owner(
 )
 
 
+NEEDS = (
+    f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, WIDTH // 2)} == 0 and K % {LEAST if KTAIL else BK} == 0"
+    + (f" and K <= {2**31 - BK}" if E == 16 else "")  # of one-byte elements, K in whole steps must fit 32 bits
+)
+
+
 def place(M, N):
     """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column."""
     if XM == 0:
@@ -89,7 +95,7 @@ def place(M, N):
 @ag.kernel(
     threads=64 * WAVES,
     waves=(WK, WM, WN),
-    requires=f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, WIDTH // 2)} == 0 and K % {LEAST if KTAIL else BK} == 0",
+    requires=NEEDS,
     computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
     example=dict(M=64, N=128, K=512),
 )

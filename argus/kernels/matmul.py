@@ -271,7 +271,7 @@ LEAST = WIDTH * E // 16  # elements per access of an operand
 NEEDS = (
     f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, WIDTH // 2)} == 0"
     + f" and K % {(1 if A_T and B_T else LEAST) if KTAIL else BK} == 0"  # stored by k, rows of any number are whole
-    + (f" and K <= {2**31 - BK}" if E == 16 else "")  # of one-byte elements, K in whole steps must fit 32 bits
+    + (f" and K <= {2**30}" if E == 16 else "")  # as far as two-byte elements reach: K in whole turns fits 32 bits
     + (f" and M % {LEAST} == 0" if A_T else "")
     + (f" and N % {LEAST} == 0" if B_T else "")
 )

@@ -80,7 +80,7 @@ SUM = ag.Owner(
 
 NEEDS = (
     f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, WIDTH // 2)} == 0 and K % {LEAST if KTAIL else BK} == 0"
-    + (f" and K <= {2**31 - BK}" if E == 16 else "")  # of one-byte elements, K in whole steps must fit 32 bits
+    + (f" and K <= {2**30}" if E == 16 else "")  # as far as two-byte elements reach: K in whole turns fits 32 bits
 )
 
 

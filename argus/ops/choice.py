@@ -102,8 +102,8 @@ def choose_matmul(
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
     size = _size(dtype)
     reachable({"A": size * m * k, "B": size * n * k, "C": 2 * m * n}, "split the product along M or N")
-    if dtype == "fp8" and (a_by_k or b_by_k or k % 2):
-        raise NoKernel("matmul of fp8 takes A [M, K] and B [N, K] with an even K; nearest is such a copy")
+    if dtype == "fp8" and (a_by_k or b_by_k or k % 2 or k > LIMIT // 2):
+        raise NoKernel("matmul of fp8 takes A [M, K] and B [N, K] with an even K up to 2^30; nearest is such a copy")
     plain = not (a_by_k or b_by_k or bias or activation != "none")
     known = table("matmul_fp8" if dtype == "fp8" else "matmul")["rows"] if rows is None else rows
     able = [row for row in known if (plain or row["kernel"] != "matmul_direct") and _parts(row, m, n) < LIMIT]

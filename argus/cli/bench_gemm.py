@@ -47,8 +47,11 @@ def handle(args: argparse.Namespace, shapes: list[Shape], show: List) -> None:
         default = [ABLATED] if args.ablate else list(search.SHAPES)
         list_all(args, "gemm", {" x ".join(map(str, shape)): shape for shape in shapes or default}, show)
         if args.write:
-            own = {"path": KERNELS / "matmul_fp8.json", "family": "fp8"} if args.dtype == "fp8" else {}
-            search.write(list(search.rows(default, kept, dtype=args.dtype)), **own)
+            found = list(search.rows(default, kept, dtype=args.dtype))
+            if args.dtype == "fp8":
+                search.write(found, KERNELS / "matmul_fp8.json", "fp8, to bf16, without scales")
+            else:
+                search.write(found)
     elif args.holdout:
         _holdout(args, kept)
     else:

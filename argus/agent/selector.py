@@ -37,6 +37,12 @@ class Realised:
     steps: tuple[str, ...]
     why: str = ""
     """What a model said of its edit."""
+    whole: bool = False
+    """Whether the steps are all from the naive kernel on, not those behind the parent's."""
+
+    def lineage(self, parent: tuple[str, ...]) -> tuple[str, ...]:
+        """All steps from the naive kernel on."""
+        return self.steps if self.whole else (*parent, *self.steps)
 
 
 def refuse_unreadable(source: str, beside: Mapping[str, str]) -> Kernel | None:
@@ -50,13 +56,16 @@ def refuse_unreadable(source: str, beside: Mapping[str, str]) -> Kernel | None:
     return None
 
 
-def refuse_unserved(source: str, task: Task) -> None:
-    """Raises NotApplicableError for what the reader refuses, and for what breaks the contract of the task where no
-    repair is known: a row that registers do not hold at one of the shapes. Nothing of this needs a judgement."""
+def refuse_unserved(source: str, task: Task) -> bool:
+    """Whether the reader takes the source; not where a repair has to make it readable first.
+
+    Raises NotApplicableError for what the reader refuses otherwise, and for what breaks the contract of the task where
+    no repair is known: a row that registers do not hold at one of the shapes. Nothing of this needs a judgement."""
     kernel = refuse_unreadable(source, task.beside)
     wrong = () if kernel is None else tuple(broken(kernel, task.kernel, Problem.of(task)))
     if wrong and not repairs(source, Judgement("fail", "contract", wrong)):
         raise NotApplicableError(f"the result does not solve the task: {wrong[0].message}")
+    return kernel is not None
 
 
 def closure(

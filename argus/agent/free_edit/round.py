@@ -4,8 +4,8 @@
     reply = asking.answer()                                    tools are done on the way
     text = new_source(reply, asking.submitted, source, …)      or a ProviderError that the model can be told
 
-Calls are bounded. Those beyond are refused, and the model is told so, a few times; then what it wrote is its answer. What the edit may not do: take an assertion away (ARG-P122), or, where the
-library is hidden, import it (ARG-P123).
+Calls are bounded. Those beyond are refused, and the model is told so, a few times; then what it wrote is its answer.
+What the edit may not do: take an assertion away (ARG-P122), or, where the library is hidden, import it (ARG-P123).
 """
 
 from __future__ import annotations

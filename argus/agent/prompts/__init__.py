@@ -33,8 +33,8 @@ def filled(name: str, **values: object) -> str:
 
 
 def system(calls: int, drafts: int = 0, looks: Sequence[str] = ()) -> str:
-    """What stands before every question; `calls`: of tools, in one round; `drafts` that may be written in it; `looks`: the
-    tools that look at a draft."""
+    """What stands before every question; `calls`: of tools, in one round; `drafts` that may be written
+    in it; `looks`: the tools that look at a draft."""
     *most, last = (f"`{name}`" for name in looks or ("check",))
     named = f"{', '.join(most)} and {last}" if most else last
     tools = [filled("tools", calls=calls, drafts=drafts, looks=named)] if calls else []

@@ -108,10 +108,14 @@ LIBRARY: dict[str, tuple[LibraryKernel, ...]] = {
     f"{OWN}/transposed.py": _one("matmul.py", "matmul", {"A_T": True, "B_T": True, "XM": 2}),
     f"{OWN}/residual.py": _one("matmul.py", "matmul", {"DTYPE": "f16", "XM": 2}),
     f"{OWN}/ragged.py": _small(),
+    "pooling": _one("pool.py", "pool"),
+    "scan": tuple(LibraryKernel("scan.py", "scan", {"CHUNKS": chunks}, {}) for chunks in (1, 2, 4)),
+    "reduction": _one("to_scalar.py", "to_scalar", {"OP": "sum"}),
+    "broadcast": _one("fused_map.py", "fused_map", {"S0": "silu"}),
 }
-"""By task; those without a kernel here are searched and have no share."""
+"""By task; `residual` and `broadcast` stand beside kernels that read less, a residual and a factor and shift."""
 
-TASKS = (*LIBRARY, "pooling", "broadcast", "scan", "reduction")
+TASKS = tuple(LIBRARY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,30 @@
 """What the built-in search reaches with several seeds, beside the library's best kernel on the same clock.
 
-    python -m bench.agent_seeds [--tasks gemm,softmax,…] [--seeds 0-4] [--budget 40] [--out FILE] [--journal DIR]
+    python -m bench.agent_seeds [--tasks gemm,softmax,…] [--seeds 0-4] [--budget 40] [--workers 2] [--out FILE]
 
 A search is that of `argus optimize TASK --seed N --budget B` with one judge. FILE gets a line of JSON per search and
 per library kernel; a line of this commit that is there is not made again, so an interrupted run goes on where it was.
 The search that was under way finds its judgements in the journal, and its CPU seconds are only those after the
-interruption. `--print` makes the table of what FILE has and runs nothing.
+interruption. Every task has a journal of its own in the folder `--journal`, so `--workers` tasks are searched at a
+time, each with all its seeds one after the other. `--print` makes the table of what FILE has and runs nothing.
 
 The library's best is the fastest of the kernels in `LIBRARY`, knobs included, that compute what the task computes,
-timed by the clock in this run. Nothing of it is seen by a search. All times are simulated.
+timed by the clock in this run. Where the library has another contract it is timed with the task's: `fp8_matmul` takes B
+arranged for its loads, and is timed with B by rows. Nothing of it is seen by a search. All times are simulated.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import resource
 import subprocess
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from argus.agent.fidelity import journaled_clock
@@ -28,6 +34,7 @@ from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.record import RunRecorder
 from argus.agent.search_state import Settings
+from argus.ir.kernel import Kernel
 from argus.lang import read
 from argus.tasks.task import load_task
 from bench.agent_chains import timed
@@ -39,12 +46,25 @@ Knobs = dict[str, int | str | bool]
 
 @dataclass(frozen=True, slots=True)
 class LibraryKernel:
-    """A kernel file of the library, its kernel and knobs, and sizes that the task does not name."""
+    """A kernel file of the library, its kernel and knobs, sizes that the task does not name, and what is replaced in
+    the file for the contract of the task."""
 
     file: str
     kernel: str
     knobs: Knobs
     sizes: dict[str, int]
+    replaced: tuple[str, str] = ("", "")
+
+    def read(self) -> Kernel:
+        """The kernel, as it is timed."""
+        path = ROOT / "argus/kernels" / self.file
+        old, new = self.replaced
+        if not old:
+            return read(str(path), self.knobs, kernel=self.kernel)
+        text = path.read_text(encoding="utf-8")
+        if old not in text:
+            raise SystemExit(f"{self.file} has no {old!r}")
+        return read(text.replace(old, new, 1), self.knobs, kernel=self.kernel)
 
 
 def _rows(file: str, kernel: str) -> tuple[LibraryKernel, ...]:
@@ -70,6 +90,8 @@ def _one(file: str, kernel: str, knobs: Knobs | None = None, **sizes: int) -> tu
     return (LibraryKernel(file, kernel, knobs or {}, sizes),)
 
 
+BY_ROWS = ('B: ag.In["Nt Kc r=32 q=16", fp8]', f'B: ag.In["Nt Kc r=32 q=16", fp8, "{32 * 7168} 16 {7168} 1"]')
+"""B of the task `fp8`, N x 7168 by rows, as the library's kernel sees it: blocks of 32 rows x 16 k, with strides."""
 LIBRARY: dict[str, tuple[LibraryKernel, ...]] = {
     "gemm": _one("matmul.py", "matmul", {"XM": 2}),
     "attention": _one("attention.py", "attention", {"causal": True}),
@@ -77,7 +99,7 @@ LIBRARY: dict[str, tuple[LibraryKernel, ...]] = {
         "attention.py", "attention", {"causal": True, "D": 64, "WAVES": 4, "LAZY": 8}, Z=16, G=8, Sq=4096, Sk=4096
     ),
     "moe": _one("fp8_gemm.py", "moe_gate_up", {"BM": 128, "GROUP": 8}),
-    "fp8": _one("fp8_gemm.py", "fp8_matmul", Kb=56, Nb=32, Nt=128, Kc=448),
+    "fp8": (LibraryKernel("fp8_gemm.py", "fp8_matmul", {}, {"Kb": 56, "Nb": 32, "Nt": 128, "Kc": 448}, BY_ROWS),),
     "softmax": _rows("softmax.py", "softmax"),
     "layernorm": _rows("layernorm.py", "layernorm"),
     "depthwise": _one("depthwise2d.py", "depthwise2d") + _one("depthwise2d.py", "depthwise2d", {"DEEP": 8}),
@@ -86,10 +108,14 @@ LIBRARY: dict[str, tuple[LibraryKernel, ...]] = {
     f"{OWN}/transposed.py": _one("matmul.py", "matmul", {"A_T": True, "B_T": True, "XM": 2}),
     f"{OWN}/residual.py": _one("matmul.py", "matmul", {"DTYPE": "f16", "XM": 2}),
     f"{OWN}/ragged.py": _small(),
+    "pooling": _one("pool.py", "pool"),
+    "scan": tuple(LibraryKernel("scan.py", "scan", {"CHUNKS": chunks}, {}) for chunks in (1, 2, 4)),
+    "reduction": _one("to_scalar.py", "to_scalar", {"OP": "sum"}),
+    "broadcast": _one("fused_map.py", "fused_map", {"S0": "silu"}),
 }
-"""By task; those without a kernel here are searched and have no share."""
+"""By task; `residual` and `broadcast` stand beside kernels that read less, a residual and a factor and shift."""
 
-TASKS = (*LIBRARY, "pooling", "broadcast", "scan", "reduction")
+TASKS = tuple(LIBRARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +169,10 @@ def read_rows(path: Path) -> list[Row]:
 
 def add_row(path: Path, row: Row) -> None:
     """A line at the end; behind one that was cut off, a new line."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        text = file.read()
         file.write(("\n" if text and not text.endswith("\n") else "") + json.dumps(asdict(row)) + "\n")
 
 
@@ -172,10 +200,11 @@ def fastest_of_library(task: str, commit: str) -> LibraryRow | None:
     given = load_task(task)
     found: list[tuple[float, str]] = []
     for each in LIBRARY.get(task, ()):
-        kernel = read(str(ROOT / "argus/kernels" / each.file), each.knobs, kernel=each.kernel)
+        kernel = each.read()
         sizes = {**given.shapes[0], **each.sizes}
         took = timed(kernel, {shape.name: sizes[shape.name] for shape in kernel.shapes}, given.routing)[0]
-        found.append((took, " ".join([each.kernel, *(f"{name}={value}" for name, value in each.knobs.items())])))
+        words = [each.kernel, *(f"{name}={value}" for name, value in each.knobs.items())]
+        found.append((took, " ".join([*words, *(["with the task's layout"] if each.replaced[0] else [])])))
     if not found:
         return None
     took, name = min(found)
@@ -212,6 +241,34 @@ def commit_of(root: Path) -> str:
     return said.stdout.strip() or "unknown"
 
 
+def all_seeds(name: str, seeds: str, budget: int, out: Path, journals: Path) -> None:
+    """The searches of a task that `out` does not have of this commit."""
+    commit = commit_of(ROOT)
+    known = [row for row in read_rows(out) if row.task == name and row.commit == commit]
+    if not any(isinstance(row, LibraryRow) for row in known):
+        theirs = fastest_of_library(name, commit)
+        if theirs is not None:
+            add_row(out, theirs)
+    done = {(row.seed, row.budget) for row in known if isinstance(row, SearchRow)}
+    for seed in seeds_of(seeds):
+        if (seed, budget) not in done:
+            with Journal.write(journals / Path(name).stem) as journal:
+                row = searched(journal, name, seed, budget, commit)
+            add_row(out, row)
+            took = f"{row.best:.1f} us at {row.at} of {row.evaluations}, {row.cpu:.0f} s of CPU"
+            print(f"# {name}, seed {seed}: {took}", flush=True)
+
+
+def _apart(args: argparse.Namespace, name: str) -> int:
+    """One task in a process of its own; its exit code."""
+    words = ["--tasks", name, "--seeds", args.seeds, "--budget", str(args.budget)]
+    words += ["--out", str(args.out), "--journal", str(args.journal)]
+    done = subprocess.run([sys.executable, "-m", "bench.agent_seeds", *words], capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("#")]
+    print("\n".join([*lines, *([done.stderr] if done.returncode else [])]), flush=True)
+    return done.returncode
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=",".join(TASKS))
@@ -219,25 +276,17 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=Settings().budget)
     parser.add_argument("--out", type=Path, default=Path("agent-seeds.jsonl"))
     parser.add_argument("--journal", type=Path, default=Path("argus-seeds"))
+    parser.add_argument("--workers", type=int, default=1, help="tasks at a time")
     parser.add_argument("--print", action="store_true", dest="only_print")
     args = parser.parse_args()
-    commit = commit_of(ROOT)
-    for name in () if args.only_print else args.tasks.split(","):
-        known = [row for row in read_rows(args.out) if row.task == name and row.commit == commit]
-        if not any(isinstance(row, LibraryRow) for row in known):
-            theirs = fastest_of_library(name, commit)
-            if theirs is not None:
-                add_row(args.out, theirs)
-        done = {(row.seed, row.budget) for row in known if isinstance(row, SearchRow)}
-        for seed in seeds_of(args.seeds):
-            if (seed, args.budget) not in done:
-                with Journal.write(args.journal) as journal:
-                    row = searched(journal, name, seed, args.budget, commit)
-                add_row(args.out, row)
-                print(
-                    f"# {name}, seed {seed}: {row.best:.1f} us at {row.at} of {row.evaluations}, {row.cpu:.0f} s",
-                    flush=True,
-                )
+    names = [] if args.only_print else args.tasks.split(",")
+    if args.workers > 1 and len(names) > 1:
+        with ThreadPoolExecutor(args.workers) as threads:
+            failed = [name for name, code in zip(names, threads.map(partial(_apart, args), names), strict=True) if code]
+        print(table(read_rows(args.out)))
+        raise SystemExit(f"not searched to the end: {', '.join(failed)}" if failed else 0)
+    for name in names:
+        all_seeds(name, args.seeds, args.budget, args.out, args.journal)
     print(table(read_rows(args.out)))
 
 

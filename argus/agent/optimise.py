@@ -16,9 +16,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from argus.agent.bottleneck import bottleneck
+from argus.agent.chains import placed
+from argus.agent.chip_fill import HALF, filled_share, fullest_first
 from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
 from argus.agent.lower import NotApplicableError
@@ -177,8 +182,9 @@ def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: 
     if entry.lowered and settings.lowering != "model":
         try:
             made = realise(parent.source, proposal, done, load() if settings.knowledge else {})
-            refuse_unserved(made.source, state.task)
-            return made
+            if refuse_unserved(made.source, state.task):
+                return made
+            return _with_room(state, parent, proposal) or made
         except NotApplicableError as error:
             why = str(error)
     if roles.editor is not None and (roles.planner is not None or _worth_an_edit(entry, done, parent)):
@@ -186,6 +192,15 @@ def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: 
     if roles.planner is not None:
         roles.planner.missed(proposal, why)
     return None
+
+
+def _with_room(state: State, parent: SearchCandidate, proposal: Proposal) -> Realised | None:
+    """What needs more LDS than there is at the end of a chain may fit where it belongs in it, in shorter steps."""
+    try:
+        made = placed(state.task, parent, proposal)
+        return made if refuse_unserved(made.source, state.task) else None
+    except NotApplicableError:
+        return None
 
 
 def _worth_an_edit(entry: KnowledgeEntry, done: Sequence[str], parent: SearchCandidate) -> bool:
@@ -198,15 +213,14 @@ def _recombined(state: State, roles: Roles, clock: Clock | None) -> list[Propose
     """Chains of several techniques at once that the clock likes: for where single steps have stopped gaining."""
     settings = state.settings
     left = settings.chains - state.scored
+    if state.best.microseconds >= BETTER * state.looked:
+        return []
     if clock is None or roles.planner is not None or settings.planner != "bandit" or not settings.knowledge:
         return []
     made: list[Realised] = []
-    while left > 0 and not made and state.ranked():
-        before = state.scored
-        made = promising(state, _dice(state, f"chains {before}"), clock, min(left, CHAINS_AT_ONCE))
-        left = settings.chains - state.scored
-        if state.scored == before:
-            break
+    if left > 0 and state.ranked():
+        made = promising(state, _dice(state, f"chains {state.scored}"), clock, min(left, CHAINS_AT_ONCE))
+        state.looked = math.inf if made else state.best.microseconds
     room = min(settings.batch, settings.budget - state.spent)
     return [Proposed(state.naive, each, RECOMBINED, {}, each.why) for each in made[:room]]
 
@@ -256,7 +270,18 @@ def _proposals(state: State, parent: SearchCandidate, roles: Roles) -> list[Prop
     if state.settings.planner == "random" or not state.settings.knowledge:
         return random_order(entries, tried, dice)
     edited = roles.editor is not None
-    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice, edited)
+    choices = partial(_choices, state, parent)
+    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice, edited, choices)
+
+
+def _choices(state: State, parent: SearchCandidate, entry: KnowledgeEntry) -> Sequence[Mapping[str, Any]]:
+    """An entry's parameter sets, those that fill the chip first where that is in question: on the naive kernel, whose
+    blocks are yet to be chosen, and on one that leaves half of the chip idle."""
+    key = (parent.number, entry.id)
+    if key not in state.orders:
+        open_ = parent is state.naive or filled_share(parent.source, state.task) < HALF
+        state.orders[key] = fullest_first(parent.source, state.task, entry) if open_ else entry.choices
+    return state.orders[key]
 
 
 def _judge(
@@ -306,7 +331,7 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCand
         technique=proposed.technique,
         params=proposed.params,
         why=proposed.why,
-        done=(*parent.done, *proposed.realised.steps),
+        done=proposed.realised.lineage(parent.done),
         judgement=judgement,
         reward=worth,
     )
@@ -317,10 +342,11 @@ def _repaired(state: State, candidate: SearchCandidate, proposed: Proposed, role
     then, from the counterexample, whoever edits."""
     for repair in repairs(candidate.source, candidate.judgement):
         if repair.source not in state.sources:
-            realised = Realised(repair.source, (*proposed.realised.steps, f"repair {repair.rule}"))
+            made = proposed.realised
+            realised = replace(made, source=repair.source, steps=(*made.steps, f"repair {repair.rule}"), why="")
             return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, repair.why)]
-    made = None if roles.editor is None else roles.editor.repaired(state, candidate)
-    if made is None or made.source in state.sources:
+    edit = None if roles.editor is None else roles.editor.repaired(state, candidate)
+    if edit is None or edit.source in state.sources:
         return []
-    realised = Realised(made.source, (*proposed.realised.steps, *made.steps))
-    return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, made.why)]
+    realised = replace(proposed.realised, source=edit.source, steps=(*proposed.realised.steps, *edit.steps), why="")
+    return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, edit.why)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,15 +53,16 @@ def propose(
     tried: Collection[str],
     dice: random.Random,
     edited: bool = False,
+    choices: Callable[[KnowledgeEntry], Sequence[Mapping[str, Any]]] | None = None,
 ) -> list[Proposal]:
     """Everything not yet tried on this parent, the most promising first; with `edited`, what no transformation does
-    too."""
+    too. `choices`: an entry's parameter sets in another order than its own."""
     found = []
     for entry in entries:
         if not entry.lowered and not edited:
             continue
         drawn = policy.draw((family, bottleneck, entry.id), entry.gain, dice)
-        for place, params in enumerate(entry.choices):
+        for place, params in enumerate(entry.choices if choices is None else choices(entry)):
             proposal = attempt(entry.id, params)
             if proposal in tried:
                 continue

@@ -1,10 +1,10 @@
 """Search beyond single steps: whole chains of techniques, made from those of the population and lowered anew.
 
-    plans(state, dice)      [LineagePlan(steps, why, of), …]
-    replayed(task, steps)   the naive kernel after all of them
+    plans(state, dice)                        [LineagePlan(steps, why, of), …]
+    promising(state, dice, clock, looks)      the kernels of those that the clock likes
 
-A candidate's lineage is the chain of techniques with parameters that led to it. When single steps stop gaining, chains
-are recombined:
+A candidate's lineage is the chain of techniques with parameters that led to it (`argus.agent.chains`). When single
+steps stop gaining, chains are recombined:
 
     crossover    the chain of one candidate with what another has beyond it
     variation    one step with other parameters, and everything after it again
@@ -12,62 +12,37 @@ are recombined:
 
 The first kernel of such a chain is often no better than its parent, so steps cannot find it one by one: other blocks
 or another matrix instruction below a finished pipeline. A chain costs no evaluation until it is judged; the clock
-scores it before (`argus.agent.fidelity`). Steps that have no place any more are left out of a chain; if the changed one
-has none, there is no chain. Edits and repairs are no steps of a chain;
-where it needs more LDS than there is, it is made again with half the k per turn.
+scores it before (`argus.agent.fidelity`). No technique is looked at a second time, with other parameters, before all
+others had their turn. A chain that the clock puts before the best so far is gone on from at once, by further chains,
+so that several changes are scored before one is judged.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from argus.agent.bottleneck import bottleneck
-from argus.agent.lower import NotApplicableError, lower
+from argus.agent.chains import ChainStep, LineagePlan, behind, chain_of, chain_text, replayed
+from argus.agent.chip_fill import FULL, coarsely, filled_share
+from argus.agent.lower import NotApplicableError
 from argus.agent.planner import attempt, weight
 from argus.agent.search_state import SearchCandidate, State
-from argus.agent.selector import Realised, refuse_unreadable
-from argus.device.guards import LaunchRefused, launch_grid
-from argus.gfx942.chip import CUS_PER_XCD, XCDS
-from argus.knowledge import KnowledgeEntry, load, matching
-from argus.lang import read
-from argus.lang.errors import ProgramError
-from argus.tasks.task import Task
+from argus.agent.selector import Realised
+from argus.knowledge import load, matching
 
 POPULATION = 4
 NEAR_BEST = 1.02
+BETTER = 0.995
 LOWERED = 48
-FULL = 0.8
+AT_ONCE = 3
+"""Looks before what they found is gone on from."""
 NAME = "recombination"
-ChainStep = tuple[str, Mapping[str, Any]]
 Clock = Callable[[str, float], float]
 """Microseconds of a source; infinite for what is not worth a judgement. What takes longer than the second argument need
 not be proved."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineagePlan:
-    """`changed`: the step that makes it another chain than those of the candidates `of`."""
-
-    steps: tuple[ChainStep, ...]
-    changed: int
-    why: str
-    of: tuple[int, ...]
-
-
-def chain_of(candidate: SearchCandidate) -> tuple[ChainStep, ...]:
-    """The techniques of a candidate's lineage that have a transformation."""
-    known = load()
-    found: list[ChainStep] = []
-    for step in candidate.done:
-        name, _, params = step.partition(" ")
-        if name in known and known[name].lowered and params.startswith("{") and params.endswith("}"):
-            found.append((name, json.loads(params)))
-    return tuple(found)
 
 
 def population(state: State) -> list[SearchCandidate]:
@@ -78,13 +53,15 @@ def population(state: State) -> list[SearchCandidate]:
     return [candidate for names, candidate in found.items() if names][:POPULATION]
 
 
-def plans(state: State, dice: random.Random) -> list[LineagePlan]:
+def plans(state: State, dice: random.Random, ahead: Sequence[SearchCandidate] = ()) -> list[LineagePlan]:
     """Chains nobody has tried, crossovers, variations and insertions by turns; each kind in the order of what policy
-    and knowledge base expect of the changed step, drawn as `argus.agent.planner` does."""
-    members = population(state)
+    and knowledge base expect of the changed step, drawn as `argus.agent.planner` does, every technique once before any
+    comes again. `ahead`: what the clock has found since, the best first; chains of those come before the others."""
+    members = [*ahead, *population(state)]
     if not members:
         return []
-    kinds = [list(_crossed(members)), list(_varied(members[:2])), list(_inserted(members[:2], state.task.family))]
+    family = state.task.family
+    kinds = [list(_crossed(members)), list(_varied(members[:2])), list(_inserted(members[:2], family))]
     drawn: dict[str, float] = {}
     words = {member.number: bottleneck(member.judgement) for member in members}
 
@@ -92,16 +69,28 @@ def plans(state: State, dice: random.Random) -> list[LineagePlan]:
         name, params = plan.steps[plan.changed]
         entry = load()[name]
         if name not in drawn:
-            key = (state.task.family, words[plan.of[0]], name)
-            drawn[name] = state.policy.draw(key, entry.gain, dice)
+            drawn[name] = state.policy.draw((family, words[plan.of[0]], name), entry.gain, dice)
         place = [dict(choice) for choice in entry.choices].index(dict(params)) if params in entry.choices else 0
         return drawn[name] * weight(entry, words[plan.of[0]], place)
 
     for kind in kinds:
         dice.shuffle(kind)
         kind.sort(key=expected, reverse=True)
-    found = [kind[n] for n in range(max(map(len, kinds))) for kind in kinds if n < len(kind)]
-    return list({chain_text(plan.steps): plan for plan in found}.values())
+    turns = [kind[n] for n in range(max(map(len, kinds))) for kind in kinds if n < len(kind)]
+    found = {chain_text(plan.steps): plan for plan in _by_turns(turns)}
+    first = {member.number for member in ahead[:1]}
+    return sorted(found.values(), key=lambda plan: bool(first) and plan.of[0] not in first)
+
+
+def _by_turns(given: Iterable[LineagePlan]) -> list[LineagePlan]:
+    """Every technique once, in the order given, then every one a second time, and so on."""
+    seen: Counter[str] = Counter()
+    found = []
+    for plan in given:
+        name = plan.steps[plan.changed][0]
+        found.append((seen[name], plan))
+        seen[name] += 1
+    return [plan for _, plan in sorted(found, key=lambda item: item[0])]
 
 
 def promising(state: State, dice: random.Random, clock: Clock, most: int) -> list[Realised]:
@@ -109,51 +98,52 @@ def promising(state: State, dice: random.Random, clock: Clock, most: int) -> lis
 
     Chains whose workgroups fill the chip better come first; at most `most` are scored, each source once in a run."""
     found: list[tuple[float, Realised]] = []
-    limit = NEAR_BEST * state.best.microseconds
-    waiting = sorted(_lowered(state, dice), key=lambda made: -_filled(made.source, state.task))
-    for made in waiting[:most]:
-        state.chains.add(made.source)
-        state.scored += 1
-        took = clock(made.source, limit)
-        if took <= limit:
-            found.append((took, made))
+    ahead: list[SearchCandidate] = []
+    best = state.best.microseconds
+    limit = NEAR_BEST * best
+    end = state.scored + most
+    while state.scored < end:
+        room = min(AT_ONCE, end - state.scored)
+        waiting = _lowered(state, dice, ahead, room)[:room]
+        if not waiting:
+            break
+        for plan, made in waiting:
+            state.chains.add(made.source)
+            state.scored += 1
+            took = clock(made.source, limit)
+            if took <= limit:
+                found.append((took, made))
+            if took < BETTER * best:
+                best = took
+                ahead.insert(0, _stood_for(state, plan, made, -state.scored))
     return [made for _, made in sorted(found, key=lambda item: item[0])]
 
 
-def _filled(source: str, task: Task) -> float:
-    """How well the chip is filled, coarsely: from `FULL` on smaller blocks are not worth more."""
-    return min(FULL, round(filled_share(source, task), 1))
+def _stood_for(state: State, plan: LineagePlan, made: Realised, number: int) -> SearchCandidate:
+    """A chain as a member of the population before it is judged: what its parent's bottleneck was is all that is
+    known."""
+    parent = next((c for c in state.candidates if c.number == plan.of[0]), state.best)
+    return replace(parent, number=number, source=made.source, technique=NAME, done=made.steps)
 
 
-def _lowered(state: State, dice: random.Random) -> list[Realised]:
-    """The first new kernels of recombined chains."""
-    found: dict[str, Realised] = {}
-    for plan in plans(state, dice):
-        if len(found) >= LOWERED:
+def _lowered(
+    state: State, dice: random.Random, ahead: Sequence[SearchCandidate], room: int
+) -> list[tuple[LineagePlan, Realised]]:
+    """New kernels of recombined chains: the first `room` that fill the chip, or as well as the first `LOWERED` do."""
+    found: dict[str, tuple[float, LineagePlan, Realised]] = {}
+    full = 0
+    for plan in plans(state, dice, ahead):
+        if len(found) >= LOWERED or full >= room:
             break
         try:
             made = replayed(state.task, plan)
         except NotApplicableError:
             continue
-        if made.source not in state.sources and made.source not in state.chains:
-            found.setdefault(made.source, made)
-    return list(found.values())
-
-
-def filled_share(source: str, task: Task) -> float:
-    """How much of the compute units the workgroups keep busy over their rounds, at the first shape: 64 of 304 are a
-    fifth, 1024 in four rounds are 84 %."""
-    try:
-        kernel = read(source, beside=dict(task.beside), target=task.kernel.target)
-        groups = math.prod(launch_grid(kernel, task.shapes[0]))
-    except (ProgramError, LaunchRefused):
-        return 0.0
-    units = XCDS * CUS_PER_XCD
-    return groups / (units * math.ceil(groups / units)) if groups else 0.0
-
-
-def chain_text(steps: Sequence[ChainStep]) -> str:
-    return " ".join(attempt(name, params) for name, params in steps)
+        if made.source not in state.sources and made.source not in state.chains and made.source not in found:
+            share = coarsely(filled_share(made.source, state.task), FULL)
+            full += share >= FULL
+            found[made.source] = share, plan, made
+    return [(plan, made) for _, plan, made in sorted(found.values(), key=lambda item: -item[0])]
 
 
 def _crossed(members: Sequence[SearchCandidate]) -> Iterator[LineagePlan]:
@@ -185,43 +175,10 @@ def _inserted(members: Sequence[SearchCandidate], family: str) -> Iterator[Linea
         for entry in matching(family=family):
             if not entry.lowered or entry.id in names or not set(entry.conflicts).isdisjoint(names):
                 continue
-            at = _behind(entry, names)
+            at = behind(entry, names)
             if at is None:
                 continue
             for choice in entry.choices:
+                step: ChainStep = (entry.id, dict(choice))
                 why = f"insertion into {member.number}: {attempt(entry.id, choice)}"
-                yield LineagePlan((*steps[:at], (entry.id, dict(choice)), *steps[at:]), at, why, (member.number,))
-
-
-def _behind(entry: KnowledgeEntry, names: Sequence[str]) -> int | None:
-    """The place right behind the last of its requirements that the chain has; None where it has none of them."""
-    places = [names.index(name) + 1 for name in entry.requires if name in names]
-    if entry.requires and not places:
-        return None
-    return max(places, default=0)
-
-
-def replayed(task: Task, plan: LineagePlan) -> Realised:
-    """The naive kernel after the chain; raises NotApplicableError where the changed step has no place."""
-    source, done = task.source, []
-    for at, (name, params) in enumerate(plan.steps):
-        try:
-            source = lower(source, name, params)
-        except NotApplicableError:
-            if at == plan.changed:
-                raise
-            continue
-        done.append(attempt(name, params))
-    if refuse_unreadable(source, task.beside) is None:
-        return replayed(task, _shorter(plan))
-    return Realised(source, tuple(done), plan.why)
-
-
-def _shorter(plan: LineagePlan) -> LineagePlan:
-    """The chain with half the k per turn from its blocks on: everything after them is made for the shorter step."""
-    for at in reversed(range(len(plan.steps))):
-        name, params = plan.steps[at]
-        if int(params.get("tiles_k", 1)) > 1:
-            half = (name, {**params, "tiles_k": int(params["tiles_k"]) // 2})
-            return replace(plan, steps=(*plan.steps[:at], half, *plan.steps[at + 1 :]))
-    raise NotApplicableError("the chain needs more LDS than there is")
+                yield LineagePlan((*steps[:at], step, *steps[at:]), at, why, (member.number,))

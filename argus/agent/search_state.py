@@ -7,7 +7,7 @@ state.best          the first of them, or the naive kernel
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -99,9 +99,10 @@ class Edit:
 
 @dataclass(slots=True)
 class State:
-    """What a run knows: all candidates, what was tried on which parent, which recombined chains were looked at and how
-    many of them the clock has scored, the policy and what of it is this run's own (`learnt`), and, once it is
-    over, why it ended."""
+    """What a run knows: all candidates, what was tried on which parent, which recombined chains were looked at, how
+    many of them the clock has scored, the time of the best kernel when looks were in vain (`looked`), in which order an
+    entry's parameter sets go on a parent (`orders`), the policy and what of it is this run's own (`learnt`), and, once
+    it is over, why it ended."""
 
     task: Task
     settings: Settings
@@ -115,6 +116,8 @@ class State:
     ended: str = ""
     chains: set[str] = field(default_factory=set)
     scored: int = 0
+    looked: float = math.inf
+    orders: dict[tuple[int, str], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def naive(self) -> SearchCandidate:

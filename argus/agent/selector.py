@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from argus.agent.judge import Judgement, Problem
+from argus.agent.judge import Judgement, Problem, Violation
 from argus.agent.judge.contract import broken
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.planner import Proposal, attempt
@@ -27,6 +27,8 @@ from argus.tasks.task import Task
 
 REPAIRED = ("AG310",)
 """What the reader refuses and a repair answers: more LDS than there is."""
+REPAIRS = 2
+"""As many as a run makes of one candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,12 @@ class Realised:
     steps: tuple[str, ...]
     why: str = ""
     """What a model said of its edit."""
+    whole: bool = False
+    """Whether the steps are all from the naive kernel on, not those behind the parent's."""
+
+    def lineage(self, parent: tuple[str, ...]) -> tuple[str, ...]:
+        """All steps from the naive kernel on."""
+        return self.steps if self.whole else (*parent, *self.steps)
 
 
 def refuse_unreadable(source: str, beside: Mapping[str, str]) -> Kernel | None:
@@ -50,13 +58,29 @@ def refuse_unreadable(source: str, beside: Mapping[str, str]) -> Kernel | None:
     return None
 
 
-def refuse_unserved(source: str, task: Task) -> None:
-    """Raises NotApplicableError for what the reader refuses, and for what breaks the contract of the task where no
-    repair is known: a row that registers do not hold at one of the shapes. Nothing of this needs a judgement."""
+def refuse_unserved(source: str, task: Task) -> bool:
+    """Whether the reader takes the source; not where a repair has to make it readable first.
+
+    Raises NotApplicableError for what the reader refuses otherwise, and for what breaks the contract of the task where
+    `REPAIRS` repairs one after the other do not mend it: a row that registers do not hold at one of the shapes, a grid
+    that has to be a multiple of what no block divides. Nothing of this needs a judgement."""
     kernel = refuse_unreadable(source, task.beside)
-    wrong = () if kernel is None else tuple(broken(kernel, task.kernel, Problem.of(task)))
-    if wrong and not repairs(source, Judgement("fail", "contract", wrong)):
+    repaired, wrong = kernel, _unserved(kernel, task)
+    for _ in range(REPAIRS):
+        mended = repairs(source, Judgement("fail", "contract", wrong))[:1] if wrong else []
+        if not mended:
+            break
+        source = mended[0].source
+        repaired = refuse_unreadable(source, task.beside)
+        wrong = _unserved(repaired, task)
+    if wrong:
         raise NotApplicableError(f"the result does not solve the task: {wrong[0].message}")
+    return kernel is not None
+
+
+def _unserved(kernel: Kernel | None, task: Task) -> tuple[Violation, ...]:
+    """What of the contract a kernel breaks; nothing is known of one that the reader does not take."""
+    return () if kernel is None else tuple(broken(kernel, task.kernel, Problem.of(task)))
 
 
 def closure(

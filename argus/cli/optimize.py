@@ -30,7 +30,7 @@ from argus.agent.judging import Judges
 from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy
-from argus.agent.providers import Budgeted, Provider, choose, token_limit
+from argus.agent.providers import Budgeted, Daily, DayLedger, Provider, ReplayProvider, choose, token_limit
 from argus.agent.record import RunRecorder, resumed
 from argus.agent.roles.learnt import LearntEntries, distilled, learnt_of, leave_learnt, note_learnt, read_learnt
 from argus.agent.roles.model_editor import ModelEditor
@@ -108,7 +108,8 @@ def _run(
             options["clock"] = journaled_clock(recorder.run, task)
             return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **options)
         most = settings.budget * (ASKS_PER_ROUND + TRIES)
-        asking = Budgeted(Journaled(provider, recorder.run), most, settings.max_tokens)
+        counted = provider if isinstance(provider, ReplayProvider) else Daily(provider, DayLedger.of_machine())
+        asking = Budgeted(Journaled(counted, recorder.run), most, settings.max_tokens)
         with Workbench(KernelTexts({})) as bench:
             toolbox = JournaledTools(BenchTools(bench), recorder.run)
             if settings.mixed:

@@ -8,20 +8,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from argus.agent.chains import LineagePlan, chain_of, chain_text, replayed
+from argus.agent.chip_fill import filled_share
 from argus.agent.judge import Judgement
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
-from argus.agent.recombine import (
-    LineagePlan,
-    chain_of,
-    chain_text,
-    filled_share,
-    plans,
-    population,
-    promising,
-    replayed,
-)
+from argus.agent.recombine import plans, population, promising
 from argus.agent.search_state import SearchCandidate, Settings, State
 from argus.agent.selector import refuse_unreadable
 from argus.lang import read

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from argus.lang import read
+from argus.device.guards import element_strides
 from argus.tasks.task import load_task
-from bench.agent_seeds import LIBRARY, ROOT, TASKS, LibraryRow, SearchRow, add_row, read_rows, seeds_of, table
+from bench.agent_seeds import LIBRARY, TASKS, LibraryRow, SearchRow, add_row, read_rows, seeds_of, table
 
 ROW = SearchRow("softmax", 1, 40, "abc", 34.7, 9, 24, 61.0, "row-vectors > full-rows")
 THEIRS = LibraryRow("softmax", "abc", "softmax WAVES=2", 34.0)
@@ -37,5 +37,13 @@ def test_seeds() -> None:
 def test_library_kernels_have_the_sizes_of_their_task(task: str) -> None:
     sizes = load_task(task).shapes[0]
     for each in LIBRARY.get(task, ()):
-        kernel = read(str(ROOT / "argus/kernels" / each.file), each.knobs, kernel=each.kernel)
+        kernel = each.read()
         assert {shape.name for shape in kernel.shapes} <= {*sizes, *each.sizes}
+
+
+def test_the_library_is_timed_with_the_contract_of_the_task() -> None:
+    """B of the fp8 product by rows: the strides of the library's blocks are those of N x K."""
+    (each,) = LIBRARY["fp8"]
+    (b,) = [tensor for tensor in each.read().tensors if tensor.name == "B"]
+    sizes = load_task("fp8").shapes[0]
+    assert element_strides(each.read(), {**sizes, **each.sizes})[b.name] == (32 * sizes["K"], 16, sizes["K"], 1)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from argus.agent.free_edit.episode import Attempt, episode
-from argus.agent.free_edit.round import CALLS, FREE_EDITS
+from argus.agent.free_edit.round import CALLS, FREE_EDITS, TOLD_BEYOND
 from argus.agent.free_edit.round_tools import OFFERED
 from argus.agent.free_edit.search import Journaled, JournaledTools
 from argus.agent.journal import Journal
@@ -112,9 +112,26 @@ def test_calls_are_bounded(task: Task) -> None:
     attempts, judges = played(task, script, bench)
     assert len(looked(bench)) == CALLS
     assert attempts[1].judgement.stage == "edit"
-    assert len(script.seen) == CALLS + FREE_EDITS + 1
+    assert len(script.seen) == CALLS + TOLD_BEYOND + FREE_EDITS + 1
     assert len(judges.judged) == 1
     assert not script.seen[CALLS].tools
+
+
+CALLED_BY_TEXT = '```tool\n{"tool": "check", "arguments": {"file": "kernel.py"}}\n```'
+
+
+@pytest.mark.parametrize("beyond", [use("check", file="kernel.py"), Reply(CALLED_BY_TEXT, "m")])
+def test_a_call_beyond_the_last_is_told_and_is_no_edit(task: Task, beyond: Reply) -> None:
+    """By tool use of a protocol, or by text, where a block is only read as a call because it was one before."""
+    bench = Bench()
+    script = Script(*[use("check", file="kernel.py")] * CALLS, beyond, Reply(PIECE, "m"))
+    attempts, judges = played(task, script, bench)
+    assert len(looked(bench)) == CALLS
+    (given,) = script.seen[-1].turns[-1].returns
+    assert (given.failed, given.text.split(":")[0]) == (True, "ARG-W108")
+    assert [turn for turn in script.seen[-1].turns if "did not count" in turn.text] == []
+    assert attempts[1].judgement.verdict == "pass"
+    assert len(judges.judged) == 2
 
 
 def test_many_calls_of_one_answer_are_cut(task: Task) -> None:

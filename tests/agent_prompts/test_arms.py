@@ -15,6 +15,7 @@ import pytest
 from argus.agent.free_edit.arms import ARMS, PAGES, ArmTools
 from argus.agent.free_edit.conversation import Conversation
 from argus.agent.invariants import asserted
+from argus.agent.providers import Turn
 from argus.agent.tools import KernelTexts, ToolResult
 from argus.tasks.task import load_task
 from tests.agent_prompts.test_prompts import HOT, REFUTED, TIMED
@@ -55,6 +56,16 @@ def test_the_arm_with_invariants_adds_them_and_nothing_else() -> None:
     words = ("ag.check.", "states invariants", "ARG-P122")
     assert added
     assert all(any(word in line for word in words) for line in added)
+
+
+def test_a_question_names_the_tools_of_its_arm_and_their_limits() -> None:
+    """Before every question: calls, drafts, and no tool that the arm does not have."""
+    for arm in ARMS.values():
+        before = Conversation(load_task("gemm"), calls=24, arm=arm, turns=[Turn("user", "")]).request().system
+        said = before[before.index("Before you answer") :]
+        assert "up to 24 times a round" in said
+        assert "A round has 8 drafts at most" in said
+        assert ("`registers`" in said) == ("registers" in {tool.name for tool in arm.offered()})
 
 
 def test_no_arm_says_which_it_is() -> None:

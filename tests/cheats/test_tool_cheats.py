@@ -228,3 +228,8 @@ def test_a_kernel_that_says_it_is_proved_is_refuted(tmp_path: Path) -> None:
 def test_a_workspace_is_no_archive_of_the_machine(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="ARG-W10"):
         WorkspaceFolder(tmp_path).kernel("/proc/self/environ")
+
+
+def test_there_are_twenty_and_more_of_them() -> None:
+    """What hostile text looks like, what a reply claims, and what a call tries, each counted once."""
+    assert len({*FORGED, *REPLIES, *CALLS}) >= 20

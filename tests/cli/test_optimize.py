@@ -181,6 +181,26 @@ def test_tokens_are_counted_over_the_whole_run(
     assert story(tmp_path).ended is not None
 
 
+def test_the_limit_of_a_day_holds_over_runs_and_a_run_goes_on_the_next(
+    command: Command,
+    talking: Callable[..., Model],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ARGUS_LEDGER", str(tmp_path / "ledger"))
+    monkeypatch.setenv("ARGUS_CALLS_PER_DAY", "2")
+    model = talking()
+    assert command("gemm", "--provider", "openai:m", "--budget", "4") == 2
+    assert "ARG-P113" in capsys.readouterr().err
+    assert len(model.seen) == 2
+    assert command("--resume") == 2
+    assert len(model.seen) == 2
+    (tmp_path / "ledger").unlink()  # another day
+    assert command("--resume") == 0
+    assert len(model.seen) == 3
+
+
 def test_an_answer_that_was_cut_off_is_told_back(
     command: Command, talking: Callable[..., Model], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

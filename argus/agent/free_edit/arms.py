@@ -31,6 +31,7 @@ PAGES = frozenset({
 """Pages about kernels of the library and what they reach; hidden from the models of an experiment."""
 SECTION = re.compile(r"^\[(\w+): [^\]\n]*\]\n", re.MULTILINE)
 DENSE = ("show", "registers")
+LOOKS = ("check", "time", "run", "registers")
 REFERENCE = ("docs", "kb")
 UNCUT = ("format", "verbose")
 """Arguments that would give a document, or every claim, where only text is cut."""
@@ -51,6 +52,11 @@ class FeedbackArm:
     def offered(self) -> tuple[OfferedTool, ...]:
         """The tools a model of this arm may call."""
         return OFFERED if self.dense else tuple(tool for tool in OFFERED if tool.name not in DENSE)
+
+    def looks(self) -> tuple[str, ...]:
+        """Those of them that a question names as looking at a draft."""
+        offered = {tool.name for tool in self.offered()}
+        return tuple(name for name in LOOKS if name in offered)
 
 
 ARMS: Mapping[str, FeedbackArm] = {

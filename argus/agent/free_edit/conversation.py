@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from argus.agent.bottleneck import bottleneck
 from argus.agent.free_edit.advice import Tried, behind, held_registers, roofs, table, techniques, unit_shares
 from argus.agent.free_edit.arms import FULL, FeedbackArm
+from argus.agent.free_edit.round_tools import MAX_DRAFTS
 from argus.agent.invariants import ProposedCheck
 from argus.agent.judge import Judgement, Violation
 from argus.agent.labels import word
@@ -84,7 +85,8 @@ class Conversation:
 
     def request(self, tools: tuple[OfferedTool, ...] = ()) -> Request:
         recent = self.turns[1:][-2 * KEPT :]
-        return Request("lowering", system(self.calls), (self.turns[0], *recent, *self.within), tools=tools)
+        said = system(self.calls, MAX_DRAFTS, self.arm.looks())
+        return Request("lowering", said, (self.turns[0], *recent, *self.within), tools=tools)
 
     def _said(self, source: str, judgement: Judgement, hot: str) -> str:
         parts = [feedback(judgement, self.task.device, self.arm)]

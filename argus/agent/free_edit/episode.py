@@ -4,6 +4,7 @@
         print(attempt.judgement.verdict)
 
 A round ends with one judged edit. Before it, the model may call tools (`toolbox`), `CALLS` times; calls do not count.
+A call beyond those is told, a few times, and is no edit.
 An edit that cannot be applied, an answer that was cut off, and an edit that needs more registers than there are (C130)
 do not count either, `FREE_EDITS` times a round; then the round is over. A provider that fails ends the episode with its
 error.
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from argus.agent.free_edit.advice import hot_lines
 from argus.agent.free_edit.arms import FULL, FeedbackArm
 from argus.agent.free_edit.conversation import REGISTERS, Conversation
-from argus.agent.free_edit.round import CALLS, EDIT_CODES, FREE_EDITS, EditRound, new_source, reason
+from argus.agent.free_edit.round import CALLS, EDIT_CODES, FREE_EDITS, TOLD_BEYOND, EditRound, new_source, reason
 from argus.agent.free_edit.round_tools import CURRENT, RoundTools, Toolbox
 from argus.agent.invariants import asserted
 from argus.agent.judge import Judgement, Violation
@@ -29,7 +30,7 @@ from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 
 FREE = "free edit"
-ASKS_PER_ROUND = CALLS + FREE_EDITS + 1
+ASKS_PER_ROUND = CALLS + TOLD_BEYOND + FREE_EDITS + 1
 
 
 @dataclass(frozen=True, slots=True)

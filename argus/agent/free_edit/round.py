@@ -4,14 +4,14 @@
     reply = asking.answer()                                    tools are done on the way
     text = new_source(reply, asking.submitted, source, …)      or a ProviderError that the model can be told
 
-Calls are bounded; those beyond are refused. What the edit may not do: take an assertion away (ARG-P122), or, where the
-library is hidden, import it (ARG-P123).
+Calls are bounded. Those beyond are refused, and the model is told so, a few times; then what it wrote is its answer.
+What the edit may not do: take an assertion away (ARG-P122), or, where the library is hidden, import it (ARG-P123).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from argus.agent.free_edit.conversation import Conversation
 from argus.agent.free_edit.edit import apply
@@ -19,21 +19,25 @@ from argus.agent.free_edit.round_tools import RoundTools
 from argus.agent.invariants import ProposedCheck, removed
 from argus.agent.invariants.library_imports import imports_library
 from argus.agent.providers import Provider, ProviderError, Reply
+from argus.agent.providers.text_tools import calls_in
 
 EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121", "ARG-P122", "ARG-P123")
 """What a model is told and may try again."""
 CALLS = 12
 FREE_EDITS = 3
+TOLD_BEYOND = 3
+"""How often in a round a model is told that a call is beyond those it has."""
 
 
 @dataclass
 class EditRound:
-    """`left` calls may still be made."""
+    """`left` calls may still be made; `told` counts answers that called when none was left."""
 
     provider: Provider
     talk: Conversation
     tools: RoundTools | None
     left: int = CALLS
+    told: int = 0
 
     @property
     def submitted(self) -> str | None:
@@ -48,7 +52,18 @@ class EditRound:
                 self._use(tools, reply)
                 if tools.submitted is None:
                     continue
+            elif self.tools is not None and self._beyond(self.tools, reply):
+                continue
             return reply
+
+    def _beyond(self, tools: RoundTools, reply: Reply) -> bool:
+        """Whether an answer is a call though none is left: the model is told, and asked again."""
+        calls = reply.calls or calls_in(reply.text)
+        if self.left > 0 or reply.cut or not calls or self.told >= TOLD_BEYOND:
+            return False
+        self.told += 1
+        self.talk.called(replace(reply, calls=calls), tuple(tools.refused(use) for use in calls), 0)
+        return True
 
     def _use(self, tools: RoundTools, reply: Reply) -> None:
         """Do the calls of an answer, as many as are left; the others are refused."""

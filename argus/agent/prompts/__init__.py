@@ -2,13 +2,14 @@
 
     language_card()                       card.md: the language on one page, written by `python -m argus.agent.prompts`
     filled("question", task="gemm", …)    question.md with its `$names` replaced
-    system(calls=12)                      the card, how to answer, and what may be called before
+    system(calls=12, drafts=8, looks=…)   the card, how to answer, and what may be called before
 
 tests/agent_prompts holds the texts of a fixed task as golden files, and counts them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
@@ -31,9 +32,12 @@ def filled(name: str, **values: object) -> str:
     return Template(text_of_prompt(name)).substitute({key: str(value) for key, value in values.items()}).strip()
 
 
-def system(calls: int) -> str:
-    """What stands before every question; `calls`: of tools, in one round."""
-    tools = [filled("tools", calls=calls)] if calls else []
+def system(calls: int, drafts: int = 0, looks: Sequence[str] = ()) -> str:
+    """What stands before every question; `calls`: of tools, in one round; `drafts` that may be written
+    in it; `looks`: the tools that look at a draft."""
+    *most, last = (f"`{name}`" for name in looks or ("check",))
+    named = f"{', '.join(most)} and {last}" if most else last
+    tools = [filled("tools", calls=calls, drafts=drafts, looks=named)] if calls else []
     return "\n\n".join([language_card().strip(), text_of_prompt("answer").strip(), *tools])
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from argus.agent.providers import anthropic, openai
 from argus.agent.providers.budget import Budgeted, token_limit
 from argus.agent.providers.command import Command
+from argus.agent.providers.day_ledger import Daily, DayLedger
 from argus.agent.providers.errors import CODES, ProviderError
 from argus.agent.providers.message import OfferedTool, Provider, Reply, Request, ToolReturn, ToolUse, Turn
 from argus.agent.providers.replay import ReplayProvider, ReplyRecorder
@@ -24,6 +25,8 @@ from argus.agent.providers.replay import ReplayProvider, ReplyRecorder
 __all__ = [
     "CODES",
     "Budgeted",
+    "Daily",
+    "DayLedger",
     "OfferedTool",
     "Provider",
     "ProviderError",

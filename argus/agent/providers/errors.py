@@ -26,6 +26,7 @@ CODES: Mapping[str, str] = {
     "ARG-P110": "the provider cannot be reached",
     "ARG-P111": "the command fails",
     "ARG-P112": "the provider does not count its tokens",
+    "ARG-P113": "the day's budget is used up",
     "ARG-P120": "the answer holds no edit",
     "ARG-P121": "an edit does not fit the file",
     "ARG-P122": "an edit removes an assertion",

@@ -58,6 +58,13 @@ PROVIDER: Mapping[str, ManualEntry] = {
         "the limit could not be kept.",
         "`--max-tokens 0` for no limit; `--budget` limits the number of answers.",
     ),
+    "ARG-P113": ManualEntry(
+        "All runs of this day (UTC) together have used the tokens (`ARGUS_TOKENS_PER_DAY`) or calls "
+        "(`ARGUS_CALLS_PER_DAY`) that models may have on this machine, or the ledger that counts them cannot be kept. "
+        "The limit stops a call before it is made.",
+        "go on tomorrow with `argus optimize --resume`: what was answered is in the journal; or set the limit higher, "
+        "0 for none.",
+    ),
     "ARG-P120": ManualEntry(
         "The model's answer holds no edit: no whole file, no unified diff and no SEARCH/REPLACE pieces. The model gets "
         "this message and is asked again; a few times a round that does not count.",

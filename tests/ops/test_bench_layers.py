@@ -62,8 +62,8 @@ def test_a_row_says_which_of_aiters_objects_was_published_and_which_has_a_race()
 
 
 @pytest.mark.parametrize("tokens", moe.TOKENS)
-def test_the_published_object_is_timed_at_every_number_of_tokens(tokens: int) -> None:
-    assert moe_aiter.PUBLISHED_OBJECT in moe_aiter.objects(tokens)
+def test_the_published_object_is_timed_where_its_walks_are_short(tokens: int) -> None:
+    assert (moe_aiter.PUBLISHED_OBJECT in moe_aiter.objects(tokens)) == (tokens <= 4096)
     assert set(moe_aiter.objects(tokens)) <= set(moe_aiter.FUSED)
 
 

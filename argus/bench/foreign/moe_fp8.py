@@ -12,8 +12,9 @@ Arguments, 16 bytes each (csrc/py_itfs_cu/asm_fmoe.cu, struct KernelArgs):
 
 Rows are sorted by expert and padded to blocks of 32 with token number = tokens. Grid (inter / slice, blocks, 1), 256
 threads; persistent objects (`ps`): a number of workgroups, a multiple of the slices, that walk over the blocks, and is
-an argument (0 for the others). W1 and W2 are shuffled (`shuffle.py`). Two kinds of scale: *per token* (one per row of
-X, W1, W2) and *block* (one per 1x128 of X, stored transposed, and one per 128x128 of W1 and W2).
+an argument (0 for the others); `psx` hands them out by chiplet, so there it is a multiple of 8. W1 and W2 are shuffled
+(`shuffle.py`). Two kinds of scale: *per token* (one per row of X, W1, W2) and *block* (one per 1x128 of X, stored
+transposed, and one per 128x128 of W1 and W2).
 
 The reference follows the kernel through the requantisation. Near a rounding boundary of fp8 the kernel's f32 value
 may fall on the other side; such elements are found (within ACTIVATION_ERROR) and the bound allows exactly their step.
@@ -259,3 +260,4 @@ def cases(large: bool) -> Iterator[Builder]:
     yield partial(case, f"{folder}vs_silu_1tg_32x128.co", "block", "silu", 128, sizes)
     yield partial(case, f"{folder}vs_silu_1tg_ps_32x256.co", "block", "silu", 256, sizes, RACE, persistent=4)
     yield partial(case, f"{folder}vs_silu_1tg_64x256.co", "block", "silu", 256, sizes, RACE, rows=64)
+    yield partial(case, f"{folder}vs_silu_1tg_psx_64x256.co", "block", "silu", 256, sizes, RACE, persistent=8, rows=64)

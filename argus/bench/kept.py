@@ -48,6 +48,16 @@ class Timed:
         us = sum(launch.sustained.microseconds for launch in launches)
         return Timed(us, launches[0].sustained.clock_mhz, interval=interval_of(*launches))
 
+    @staticmethod
+    def sum(parts: Sequence[Timed]) -> Timed:
+        """Operations one after the other: times and intervals added, clock and regime of the longest."""
+        longest = max(parts, key=lambda part: part.us)
+        interval = None
+        if longest.interval is not None and all(part.interval is not None for part in parts):
+            low, high = (sum(getattr(part.interval, side) for part in parts) for side in ("low", "high"))
+            interval = Interval(low, high, longest.interval.regime)
+        return Timed(sum(part.us for part in parts), longest.mhz, interval=interval)
+
     def text(self, digits: int = 1) -> str:
         """Microseconds and their interval in a cell of a table."""
         return time_cell(self.us, self.interval, digits)

@@ -5,10 +5,9 @@
 
 dim 7168, inter 2048, 32 experts, top 4. Times are at the predicted sustained clock, the sum of the launches; sorting of
 tokens is not counted for anybody, nor the quantisation of x. Routing is uniform, drawn with seed 0, the same for all.
-Ours is proved before it is timed. AITER's column is the fastest of its fused block-scale objects (`FUSED`); those
-with slices of 256 columns have an LDS race (docs/foreign.md), which costs no time. `full` tries all configurations of
-Triton up to SWEPT tokens, and beyond the TOP that are fastest there. Published times were measured by their authors on
-a real MI300X.
+Ours is proved before it is timed. AITER's layers are those of `moe_aiter`: the fastest of the objects timed at so many
+tokens, and the one whose times were published. `full` tries all configurations of Triton up to SWEPT tokens, and beyond
+the TOP that are fastest there. Published times were measured by their authors on a real MI300X.
 """
 
 from __future__ import annotations
@@ -18,18 +17,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
-import numpy as np
 
 from argus import machine
-from argus.bench import aiter_objects, triton_compile, triton_moe
-from argus.bench.aiter_objects import AiterError
+from argus.bench import moe_aiter, triton_compile, triton_moe
 from argus.bench.contestant import Contestant, Part, compiled, executed
-from argus.bench.foreign.case import SLOT, packed
 from argus.bench.kept import Kept, Timed, time_cell
+from argus.bench.moe_aiter import FUSED, PUBLISHED_OBJECT, LayerTime
 from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.verdict import HEADER, cell, verdict
@@ -40,7 +36,6 @@ from argus.clock.staged import Operand
 from argus.clock.uncertainty import Interval
 from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
-from argus.gfx942 import chip
 from argus.ir.compile_error import CompileError
 from argus.ops.choice import Choice
 from argus.ops.fp8 import steps
@@ -49,18 +44,9 @@ from argus.ops.moe import LayerPlan, choose_moe, routed
 from argus.ops.moe_reference import routing
 
 DIM, INTER, EXPERTS, TOPK = 7168, 2048, 32, 4
-TOKENS = (1024, 2048, 4096, 8192, 16384)
-PUBLISHED = dict(zip(TOKENS, (866, 1550, 2732, 5268, 10169), strict=True))
+TOKENS = (1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+PUBLISHED = dict(zip(TOKENS[6:], (866, 1550, 2732, 5268, 10169), strict=True))
 FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
-FUSED = {
-    "novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256),
-    "vs_32x128": (32, 128), "vs_ps_32x128": (32, 128),
-    "novs_ps_32x128": (32, 128), "novs_ps_32x256": (32, 256), "vs_ps_32x256": (32, 256), "vs_psx_64x256": (64, 256),
-}  # fmt: skip
-"""AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
-16384 the smaller was, and it was slower). Those called `ps` are persistent, a workgroup per compute unit; they are
-timed up to SWEPT tokens, where they are slower than the others."""
-MANY = 4096
 SWEPT, TOP = 1024, 40
 CONFIGURATIONS: Mapping[str, Sequence[triton_moe.MoeConfig]] = {
     "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
@@ -84,6 +70,8 @@ class MoeRow:
     ours: tuple[Timed, ...]
     others: Mapping[str, Best] = field(default_factory=dict)
     verdict: Paired | None = None
+    aiter: Mapping[str, LayerTime] = field(default_factory=dict)
+    against_published: Paired | None = None
 
     @property
     def us(self) -> float:
@@ -91,13 +79,12 @@ class MoeRow:
 
     @property
     def interval(self) -> Interval | None:
-        """Those of the launches added, in the regime of the longest."""
-        parts = [part.interval for part in self.ours]
-        longest = max(self.ours, key=lambda part: part.us).interval
-        if longest is None or any(part is None for part in parts):
-            return None
-        low, high = (sum(getattr(part, side) for part in parts) for side in ("low", "high"))
-        return Interval(low, high, longest.regime)
+        return Timed.sum(self.ours).interval
+
+    @property
+    def published_object(self) -> Best | None:
+        """AITER's layer with the object whose times were published."""
+        return fastest("AITER", {n: t.layer for n, t in self.aiter.items() if n == PUBLISHED_OBJECT}).get("AITER")
 
     def ratio(self) -> float | None:
         return to_ours(self.others, self.us)
@@ -108,6 +95,8 @@ class MoeRow:
             "tokens": self.tokens, "us": self.us, "launches_us": [part.us for part in self.ours], "others": others,
             "interval": None if self.interval is None else self.interval.to_json(),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
+            "aiter": {name: time.to_json() for name, time in self.aiter.items()},
+            "verdict_published_object": None if self.against_published is None else self.against_published.to_json(),
             "published_us": PUBLISHED.get(self.tokens),
         }  # fmt: skip
 
@@ -164,46 +153,6 @@ def ours(tokens: int) -> Contestant:
     return Contestant("ours", plan.gate_up.text(), tuple(stage(n, tokens, plan) for n in range(4)))
 
 
-def fused(root: Path, layer: triton_moe.Layer, name: str) -> Work:
-    """The launch of one of AITER's fused kernels; its arguments are those of foreign/moe_fp8.py."""
-    tokens, dim, inter, experts, topk = layer.tokens, layer.dim, layer.inter, layer.experts, layer.topk
-    rows, width = FUSED[name]
-    ids = routing("uniform", tokens, experts, topk)
-    numbers: list[int] = []
-    of_block: list[int] = []
-    for expert in range(experts):
-        token, slot = np.nonzero(ids == expert)
-        padding = -len(token) % rows
-        numbers += (slot << 24 | token).tolist() + [topk << 24 | tokens] * padding
-        of_block += [expert] * ((len(token) + padding) // rows)
-    kb, ib, slices = dim // 128, inter // 128, inter // width
-    walking = chip.CUS // slices * slices if "_ps" in name else 0
-    scales = [((kb, tokens), 4), ((experts, 2 * ib, kb), 5), ((experts, kb, ib), 6)]
-    args = packed(
-        Operand((tokens, dim), BF16, blank=True), Operand((tokens, dim), FP8, 1),
-        Operand((experts, 2 * inter, dim), FP8, 2), np.array([len(numbers), tokens], np.int32),
-        Operand((experts, dim, inter), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
-        np.array(numbers, np.uint32), np.ones(len(numbers), np.float32), np.array(of_block, np.int32),
-        dim, inter, tokens, experts, dim, dim, inter, 2 * dim, 2 * inter * dim, dim * inter,
-        8 * ib * kb, 4 * kb * ib, 4 * inter, topk, walking, slices,
-    )  # fmt: skip
-    loaded = aiter_objects.kernel(root, object_path(name))
-    offsets = [SLOT * n for n in range(len(args))]
-    grid = (walking, 1, 1) if walking else (slices, len(of_block), 1)
-    return Work(name, loaded, grid, (256,), args, offsets=offsets)
-
-
-def theirs(root: Path, tokens: int, name: str) -> Contestant:
-    """One of AITER's fused kernels at the layer of this page."""
-    launch = fused(root, triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK), name)
-    return Contestant(f"AITER {name}", name, (executed(launch),))
-
-
-def object_path(name: str) -> str:
-    kind, rest = name.split("_", 1)
-    return f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{rest}.co"
-
-
 def tritons(tokens: int, config: triton_moe.MoeConfig) -> Contestant:
     layer = triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK)
     ids = routing("uniform", tokens, EXPERTS, TOPK)
@@ -222,11 +171,6 @@ def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.
     return every
 
 
-def _aiter_time(root: Path, tokens: int, name: str, kept: Kept) -> Timed:
-    words = f"aiter {name} {aiter_objects.named(root, object_path(name))} at {tokens} tokens"
-    return kept.time(words, partial(theirs, root, tokens, name), AiterError)
-
-
 def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> MoeRow:
     """Ours, proved, and the fastest of the others at so many tokens."""
     store = Kept(None) if kept is None else kept
@@ -238,22 +182,24 @@ def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = No
             lambda: _configurations(tokens, others.triton, store), lambda config: _triton_time(tokens, config, store)
         )
     root = others.aiter
-    if root is not None:
-        objects = [n for n in FUSED if (tokens < MANY or FUSED[n][0] > 32) and (tokens <= SWEPT or "_ps" not in n)]
-        found |= fastest("AITER", {name: _aiter_time(root, tokens, name, store) for name in objects})
-    row = MoeRow(tokens, mine, found)
-    if not found:
-        return row
-    name = min(found, key=lambda name: found[name].us)
+    layer = triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK)
+    timed = {} if root is None else moe_aiter.times(root, layer, store)
+    found |= fastest("AITER", {name: time.layer for name, time in timed.items()})
+    row = MoeRow(tokens, mine, found, aiter=timed)
 
-    def contestants() -> tuple[Contestant, Contestant]:
-        detail = found[name].detail
-        if name == "AITER" and root is not None:
-            return ours(tokens), theirs(root, tokens, detail)
-        return ours(tokens), tritons(tokens, next(c for c in triton_moe.FULL if c.text() == detail))
+    def against(best: Best, library: str) -> Paired | None:
+        def contestants() -> tuple[Contestant, Contestant]:
+            if library == "AITER" and root is not None:
+                return ours(tokens), moe_aiter.contestant(root, layer, best.detail)
+            return ours(tokens), tritons(tokens, next(c for c in triton_moe.FULL if c.text() == best.detail))
 
-    whole = Timed(row.us, mine[0].mhz, interval=row.interval)
-    return replace(row, verdict=verdict(whole, found[name], contestants, clocks, store.protocol))
+        return verdict(Timed.sum(mine), best, contestants, clocks, store.protocol)
+
+    if found:
+        name = min(found, key=lambda name: found[name].us)
+        row = replace(row, verdict=against(found[name], name))
+    published = row.published_object
+    return row if published is None else replace(row, against_published=against(published, "AITER"))
 
 
 def ablations(tokens: int, protocol: Protocol = "stream") -> Iterator[tuple[str, Timed]]:
@@ -288,8 +234,8 @@ def table(rows: Sequence[MoeRow]) -> str:
     lines = [
         "| tokens | ours us (simulated) | gate+up, quantise, down, combine us | MHz of the products | TFLOPS | "
         "Triton best us (simulated) | AITER best us (simulated) | best other / ours | "
-        f"{HEADER} | AITER us (published) |",
-        "|" + "---|" * 10,
+        f"{HEADER} | AITER {PUBLISHED_OBJECT} us (simulated) | it / ours | verdict | AITER us (published) |",
+        "|" + "---|" * 13,
     ]
     for row in rows:
         cells = [
@@ -298,11 +244,19 @@ def table(rows: Sequence[MoeRow]) -> str:
         ]  # fmt: skip
         for name in ("Triton", "AITER"):
             best = row.others.get(name)
-            cells.append("-" if best is None else f"{best.text(0)} ({best.detail}; {best.tried} tried)")
-        ratio = row.ratio()
+            cells.append("-" if best is None else f"{best.text(0)} ({_named(best)}; {best.tried} tried)")
+        ratio, known = row.ratio(), row.published_object
         cells += ["-" if ratio is None else f"{ratio:.2f}", cell(row.verdict)]
+        cells += ["-", "-"] if known is None else [known.text(0), f"{known.us / row.us:.2f}"]
+        cells.append(cell(row.against_published))
         lines.append("| " + " | ".join([*cells, str(PUBLISHED.get(row.tokens, "-"))]) + " |")
     return "\n".join(lines)
+
+
+def _named(best: Best) -> str:
+    """The object or configuration, with what is wrong with it."""
+    flaw = FUSED[best.detail].flaw if best.detail in FUSED else ""
+    return f"{best.detail}, {flaw}" if flaw else best.detail
 
 
 def summary(ratios: Sequence[float]) -> str:

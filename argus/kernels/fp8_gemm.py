@@ -7,6 +7,9 @@ One BM x BN tile of C per workgroup; the waves share its rows and each takes its
 global -> registers -> LDS (two stages, one barrier a step). No two waves need the same element of B, so B goes straight
 to registers: it is stored in blocks of 32 rows x 16 k (`argus.ops.arranged`), a wave's load is 1 KiB in a row.
 
+AHEAD steps of B and A are on their way while one is multiplied: one where several waves of a SIMD wait in turn, two for
+launches of few workgroups, which wait for memory otherwise.
+
 A step's products start from zero (`parts`); their scaled sum into `acc` is ordinary arithmetic, which runs beside the
 matrix instructions of the next rows (`add`, one row of tiles late). Operands share both register files.
 
@@ -22,6 +25,7 @@ TN = ag.knob(2, legal=(1, 2, 4), why="32 x 32 tiles of a wave along N")
 WAVES = ag.knob(4, legal=(2, 4, 8), why="waves along N")
 ROOM = ag.knob(1, legal=(1, 2, 3, 4), why="waves a SIMD must hold")
 TURN = ag.knob(4, legal=(2, 4), why="steps per turn of the loop")
+AHEAD = ag.knob(1, legal=(1, 2), why="steps that B and A are fetched before their use; 4 do not fit the registers")
 WIDE = ag.knob(True, legal=(True, False), why="a turn's scales in one load; K is a multiple of 128 * TURN then")
 GROUP = ag.knob(4, legal=(0, 1, 2, 4, 8), why="rows of tiles an XCD walks together; 0: row-major workgroups")
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
@@ -48,6 +52,7 @@ LDS = ag.Layout(row=(BM, 128), chunk=(8, 16), e=(16, 1), k=("chunk", "e"))
 KEPT = LDS.xor(chunk="row[0:3]").xor(chunk="row[3:6]") if SWIZZLE else LDS
 
 assert BM % PASS == 0, "the workgroup moves a step of A in whole passes"
+assert AHEAD == 1 or (WIDE and TURN == 4), "with turns of two the second step ahead does not fit the registers"
 
 
 def place(rows, columns):
@@ -103,33 +108,34 @@ def product(fetch_a, keep_a, fetch_b, fetch_s, K):
             a = ahead
         return a, late
 
-    def step(kt, d, a, b, s, na, late):
+    def step(kt, d, a, b, s, ns, na, late):
         stage = d % 2
         with ag.schedule(order=order("mfma valu*2 buffer_load mfma valu*2 ds_read")):
-            ns = s
-            if d == TURN - 1 or not WIDE:
-                ns = fetch_s(kt + 1)
+            if d == TURN - AHEAD or not WIDE:
+                ns = fetch_s(kt + AHEAD)  # with the first step of the next turn
             if PIPELINE:
-                nb, coming = fetch_b(kt + 1), fetch_a(kt + 2)
-            a, late = rows_of_tiles(0, TM // 2, stage, d, a, b, s, late)
+                nb, coming = fetch_b(kt + AHEAD), fetch_a(kt + 1 + AHEAD)
+            a, late = rows_of_tiles(0, TM // 2, stage, d, a, b[0], s, late)
         with ag.schedule(order=order("mfma valu*2 ds_write mfma valu*2 ds_read")):
-            keep_a(stages[1 - stage], na)
-            a, late = rows_of_tiles(TM // 2, TM - 1, stage, d, a, b, s, late)
+            keep_a(stages[1 - stage], na[0])
+            a, late = rows_of_tiles(TM // 2, TM - 1, stage, d, a, b[0], s, late)
         ag.barrier()  # this step has been read and the next one is there
         with ag.schedule(order=order("mfma valu*2 mfma valu*2 ds_read")):
-            a, late = rows_of_tiles(TM - 1, TM, stage, d, a, b, s, late)
+            a, late = rows_of_tiles(TM - 1, TM, stage, d, a, b[0], s, late)
         if not PIPELINE:
-            nb, coming = fetch_b(kt + 1), fetch_a(kt + 2)
-        return a, nb, ns, coming, late
+            nb, coming = fetch_b(kt + AHEAD), fetch_a(kt + 1 + AHEAD)
+        return a, [*b[1:], nb], ns, [*na[1:], coming], late
 
     keep_a(stages[0], fetch_a(0))
-    s, b, na = fetch_s(0), fetch_b(0), fetch_a(1)
+    s, b, na = fetch_s(0), [fetch_b(n) for n in range(AHEAD)], [fetch_a(1 + n) for n in range(AHEAD)]
     ag.barrier()
     a = read(0, 0)
     for turn in ag.range(ag.cdiv(K, TURN * BK)):
-        late = []
+        late, ns = [], s
         for d in range(TURN):
-            a, b, s, na, late = step(turn * TURN + d, d, a, b, s, na, late)
+            a, b, ns, na, late = step(turn * TURN + d, d, a, b, s, ns, na, late)
+            if d == TURN - 1 or not WIDE:
+                s = ns
         if LATE:
             add(late)
     return acc

@@ -2,6 +2,7 @@
 
     quantise   blocks of 128 neighbours of a bf16 array: scale = largest / 240, values = array / scale in fp8
     combine    out[t] = sum over s of weight[t, s] * Y[slot[t, s]]: the rows a token's experts have left, weighted
+    cleared    zeros, for layers that add into their result (`argus.bench.moe_aiter`)
 
 `quantise` sees an array flat, whatever its shape: rows are multiples of 128, so a block never crosses them. A block of
 zeros has the scale LEAST / 240. `combine` adds in the order of s, in f32: the same sum every time.
@@ -57,3 +58,8 @@ def combine(
         w = weight[t, s].load(ONE, width=4).without()
         total = ag.fma(Y[row, n0].load(FLAT, width=16, guard="shape").to(f32), w, total)
     out[t, n0].store(total.to(bf16), width=16, guard="shape")
+
+
+@ag.kernel(threads=256, requires="B >= 1", computes="out[b, j] = 0", example=dict(B=100))
+def cleared(out: ag.Out["B j=128", bf16]):
+    out[SPAN * ag.grid(ag.cdiv(B, SPAN))].store(ag.zeros(PART, f32).to(bf16), width=16)

@@ -104,10 +104,16 @@ def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> La
     most = row.get("TURN", 4)
     return LayerPlan(
         row["BM"],
-        Choice("fp8_gemm", "moe_gate_up", {**common, **row["gate_up"], **steps(dim, most)}),
-        Choice("fp8_gemm", "moe_down", {**common, **row["down"], **narrow, **steps(inter, most)}),
+        Choice("fp8_gemm", "moe_gate_up", _fitting({**common, **row["gate_up"], **steps(dim, most)})),
+        Choice("fp8_gemm", "moe_down", _fitting({**common, **row["down"], **narrow, **steps(inter, most)})),
         Choice("moe", "combine", {"TOPK": topk}),
     )
+
+
+def _fitting(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Without AHEAD where the kernel does not have it: in turns of two, and where scales come one block at a time."""
+    possible = knobs["WIDE"] and knobs["TURN"] == 4
+    return {name: value for name, value in knobs.items() if name != "AHEAD" or possible}
 
 
 @dataclass(frozen=True, slots=True)

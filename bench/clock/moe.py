@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from argus.bench.moe import FUSED, fused
+from argus.bench.moe_aiter import FUSED, fused
 from argus.bench.triton_moe import Layer
 from argus.clock.sampled import Work
 from argus.ops.moe_reference import routing

@@ -30,6 +30,7 @@ from argus.ops.moe_reference import (
 from tests.kernels.running import kernel_of, run
 
 SMALL: dict[str, Any] = {"BM": 32, "WAVES": 4, "ROOM": 2}
+FEW: dict[str, Any] = {"BM": 32, "WAVES": 2, "GROUP": 0, "AHEAD": 2}
 
 
 def weights(dice: np.random.Generator, experts: int, n: int, k: int, hostile: bool) -> Any:
@@ -44,6 +45,7 @@ def weights(dice: np.random.Generator, experts: int, n: int, k: int, hostile: bo
     ("kind", "knobs"),
     [
         pytest.param("skewed", SMALL, id="skewed"),
+        pytest.param("uniform", FEW, id="two-steps-ahead"),
         pytest.param("few experts", {"BM": 64, "GROUP": 1}, id="few-experts", marks=pytest.mark.full),
         pytest.param("one expert", {"BM": 128, "GROUP": 0}, id="one-expert", marks=pytest.mark.full),
     ],
@@ -70,8 +72,9 @@ def test_gate_up(kind: str, knobs: dict[str, Any]) -> None:
         assert share(h[at], *gate_up(padded[route.tokens[at]], w.meaning[expert])) <= 1
 
 
-def test_down() -> None:
-    experts, dim, inter = 4, 512, 256
+@pytest.mark.parametrize("knobs", [SMALL, FEW], ids=["small", "two-steps-ahead"])
+def test_down(knobs: dict[str, Any]) -> None:
+    experts, dim, inter = 4, 512, 512
     dice = np.random.default_rng(2)
     route = routed(routing("skewed", 60, experts, 2), experts, 32)
     rows = len(route.tokens)
@@ -81,7 +84,7 @@ def test_down() -> None:
     arrays = {"Q": q.values, "sq": q.scales, "expert": route.experts, "W": arranged(w.values), "sw": w.scales, "Y": y}
     sizes = {"R": rows, "P": len(route.experts), "K": inter, "Kb": inter // 128, "E": experts}
     sizes |= {"N": dim, "Nb": dim // 128, "Nt": dim // ROWS, "Kc": inter // DEPTH}
-    run(kernel_of("fp8_gemm", "moe_down", {**SMALL, **steps(inter)}), sizes, arrays, checked=False)
+    run(kernel_of("fp8_gemm", "moe_down", {**knobs, **steps(inter)}), sizes, arrays, checked=False)
     for block, expert in enumerate(route.experts):
         at = slice(block * 32, (block + 1) * 32)
         assert share(y[at], *down(q.meaning[at], w.meaning[expert])) <= 1
@@ -125,6 +128,30 @@ def whole(kind: str, device: str, sizes: tuple[int, int, int, int, int]) -> None
 @pytest.mark.parametrize("kind", ROUTINGS)
 def test_whole_layer(kind: str) -> None:
     whole(kind, "jit", (60, 6, 2, 384, 128) if kind == "skewed" else (60, 6, 2, 512, 256))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 32, 4, 512, 512), (7, 32, 4, 384, 128), (33, 6, 4, 512, 256), (67, 4, 4, 512, 256)],
+    ids=["one-token", "odd-scale-blocks", "blocks-of-64", "blocks-of-96"],
+)
+def test_whole_layer_of_few_tokens(sizes: tuple[int, int, int, int, int]) -> None:
+    whole("uniform", "jit", sizes)
+
+
+def test_few_tokens_take_workgroups_in_rows_and_two_steps_ahead() -> None:
+    one, some = choose_moe(1, 32, 4, 7168, 2048), choose_moe(64, 32, 4, 7168, 2048)
+    assert [plan.gate_up.knobs["GROUP"] for plan in (one, some)] == [0, 0]
+    assert one.gate_up.knobs["AHEAD"] == one.down.knobs["AHEAD"] == 2
+    assert "AHEAD" not in some.gate_up.knobs
+    odd = choose_moe(1, 32, 4, 384, 640)
+    assert "AHEAD" not in {*odd.gate_up.knobs, *odd.down.knobs}
+
+
+def test_cleared() -> None:
+    out = np.full((37, 128), np.nan, BF16)
+    run(kernel_of("moe", "cleared", {}), {"B": 37}, {"out": out})
+    assert not out.astype(np.float32).any()
 
 
 TOKENS, EXPERTS, DIM, INTER = 8, 2, 512, 2048
@@ -208,8 +235,11 @@ def test_routing_puts_every_row_into_a_block_of_its_expert(kind: str) -> None:
     [
         pytest.param("fp8_gemm", "moe_gate_up", SMALL, id="gate-up"),
         pytest.param("fp8_gemm", "moe_down", SMALL, id="down"),
+        pytest.param("fp8_gemm", "moe_gate_up", FEW, id="gate-up-two-steps-ahead"),
+        pytest.param("fp8_gemm", "moe_down", FEW, id="down-two-steps-ahead"),
         pytest.param("moe", "quantise", {}, id="quantise"),
         pytest.param("moe", "combine", {}, id="combine"),
+        pytest.param("fp8_gemm", "moe_gate_up", {"BM": 96, "GROUP": 0}, id="gate-up-96", marks=pytest.mark.full),
         pytest.param("fp8_gemm", "moe_gate_up", {}, id="gate-up-large", marks=pytest.mark.full),
         pytest.param("fp8_gemm", "moe_down", {}, id="down-large", marks=pytest.mark.full),
     ],
@@ -218,6 +248,11 @@ def test_proved(file: str, name: str, knobs: dict[str, Any]) -> None:
     report = check(scheduled(kernel_of(file, name, knobs)))
     assert [v.rule for v in report.verdicts if v.status != "proved"] == []
     assert {"in_bounds", "covers", "reduced", "value"} <= {v.rule for v in report.verdicts}
+
+
+def test_zeros_are_proved() -> None:
+    report = check(scheduled(kernel_of("moe", "cleared", {})))
+    assert [v.rule for v in report.verdicts if v.status != "proved"] == []
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from argus import machine
-from argus.bench import attention, fp8, moe, triton_attention, triton_few, triton_moe
+from argus.bench import attention, fp8, moe, moe_aiter, triton_attention, triton_few, triton_moe
 from argus.bench.kept import Timed
 from argus.bench.others import Best
 from argus.cli.main import main
 from argus.clock.paired import decided
+from argus.clock.uncertainty import Interval
 from argus.ops.moe import routed
 from argus.ops.moe_reference import blocks, routing
 
@@ -37,6 +38,33 @@ def test_a_layer_is_the_sum_of_its_launches() -> None:
     assert row.ratio() is None
     assert "866" in moe.table([row])
     assert "no other" in moe.summary([])
+
+
+def test_aiters_layer_is_the_object_and_the_launches_around_it() -> None:
+    layer = triton_moe.Layer(5, 256, 128, 4, 2)
+    assert {name: sizes for name, (_, sizes) in moe_aiter.around(layer).items()} == {
+        "cleared": {"B": 10}, "scales": {"M": 5, "N": 2},
+    }  # fmt: skip
+    parts = [Timed(5.0, 900.0, interval=Interval(4.0, 7.0, "memory-bound")), Timed(1.0, 2100.0, interval=None)]
+    whole = Timed.sum([parts[0], parts[0]])
+    assert (whole.us, whole.mhz, whole.interval) == (10.0, 900.0, Interval(8.0, 14.0, "memory-bound"))
+    assert Timed.sum(parts).interval is None
+
+
+def test_a_row_says_which_of_aiters_objects_was_published_and_which_has_a_race() -> None:
+    times = {"vs_32x128": (9.0, 8.0), "vs_32x256": (7.0, 6.0), moe_aiter.PUBLISHED_OBJECT: (8.0, 7.0)}
+    aiter = {name: moe_aiter.LayerTime(Timed(all_, 1.0), Timed(alone, 1.0)) for name, (all_, alone) in times.items()}
+    row = moe.MoeRow(16, (Timed(4.0, 1.0),) * 4, {"AITER": Best(7.0, "vs_32x256", 3, ())}, aiter=aiter)
+    assert row.published_object is not None
+    assert row.published_object.us == 8.0
+    assert row.to_json()["aiter"]["vs_32x256"]["alone"]["us"] == 6.0
+    assert "7 (vs_32x256, race; 3 tried) | 0.44 | - | 8 | 0.50 | -" in moe.table([row])
+
+
+@pytest.mark.parametrize("tokens", moe.TOKENS)
+def test_the_published_object_is_timed_where_its_walks_are_short(tokens: int) -> None:
+    assert (moe_aiter.PUBLISHED_OBJECT in moe_aiter.objects(tokens)) == (tokens <= 4096)
+    assert set(moe_aiter.objects(tokens)) <= set(moe_aiter.FUSED)
 
 
 def test_an_fp8_row_without_objects_has_no_ratio() -> None:
@@ -118,5 +146,5 @@ def test_tritons_product_of_few_rows_is_the_product(split: int) -> None:
 
 def test_fused_objects_are_named_as_in_aiter() -> None:
     folder = "fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_"
-    assert moe.object_path("novs_32x128") == f"{folder}novs_silu_1tg_32x128.co"
-    assert moe.object_path("vs_psx_64x256") == f"{folder}vs_silu_1tg_psx_64x256.co"
+    assert moe_aiter.object_path("novs_32x128") == f"{folder}novs_silu_1tg_32x128.co"
+    assert moe_aiter.object_path("vs_psx_64x256") == f"{folder}vs_silu_1tg_psx_64x256.co"

@@ -12,8 +12,9 @@ Arguments, 16 bytes each (csrc/py_itfs_cu/asm_fmoe.cu, struct KernelArgs):
 
 Rows are sorted by expert and padded to blocks of 32 with token number = tokens. Grid (inter / slice, blocks, 1), 256
 threads; persistent objects (`ps`): a number of workgroups, a multiple of the slices, that walk over the blocks, and is
-an argument (0 for the others). W1 and W2 are shuffled (`shuffle.py`). Two kinds of scale: *per token* (one per row of
-X, W1, W2) and *block* (one per 1x128 of X, stored transposed, and one per 128x128 of W1 and W2).
+an argument (0 for the others); `psx` hands them out by chiplet, so there it is a multiple of 8. W1 and W2 are shuffled
+(`shuffle.py`). Two kinds of scale: *per token* (one per row of X, W1, W2) and *block* (one per 1x128 of X, stored
+transposed, and one per 128x128 of W1 and W2).
 
 The reference follows the kernel through the requantisation. Near a rounding boundary of fp8 the kernel's f32 value
 may fall on the other side; such elements are found (within ACTIVATION_ERROR) and the bound allows exactly their step.
@@ -117,7 +118,7 @@ class Routing:
     block_experts: NDArray[np.int32]
 
 
-def routing(rng: np.random.Generator, tokens: int, experts: int, topk: int) -> Routing:
+def routing(rng: np.random.Generator, tokens: int, experts: int, topk: int, rows: int = ROWS) -> Routing:
     chosen = np.stack([rng.permutation(experts)[:topk] for _ in range(tokens)])
     weights = rng.random((tokens, topk)).astype(np.float32)
     ids: list[int] = []
@@ -125,10 +126,10 @@ def routing(rng: np.random.Generator, tokens: int, experts: int, topk: int) -> R
     blocks: list[int] = []
     for expert in range(experts):
         token, slot = np.nonzero(chosen == expert)
-        padding = -len(token) % ROWS
+        padding = -len(token) % rows
         ids += (slot << 24 | token).tolist() + [topk << 24 | tokens] * padding
         row_weights += weights[token, slot].tolist() + [0.0] * padding
-        blocks += [expert] * ((len(token) + padding) // ROWS)
+        blocks += [expert] * ((len(token) + padding) // rows)
     as_arrays = np.array(ids, np.uint32), np.array(row_weights, np.float32), np.array(blocks, np.int32)
     return Routing(chosen, weights, *as_arrays)
 
@@ -194,9 +195,10 @@ def case(
     sizes: Sizes,
     flaw: str = "",
     persistent: int = 0,
+    rows: int = ROWS,
 ) -> ForeignCase:
     """`scales` is "per token" or "block"; `width` is the slice of inter one workgroup handles; `persistent` is the
-    number of workgroups that walk over all blocks, 0: one for each."""
+    number of workgroups that walk over all blocks, 0: one for each; `rows`: of a block."""
     tokens, experts, topk, dim, inter = sizes
     blocks = scales == "block"
     requantised = BLOCK if blocks else width
@@ -207,7 +209,7 @@ def case(
     in_blocks = (by_block(x, 1), by_block(w1, BLOCK), by_block(w2, BLOCK))
     model = Model(
         *(in_blocks if blocks else (by_row(x), by_row(w1), by_row(w2))),
-        routing(rng, tokens, experts, topk),
+        routing(rng, tokens, experts, topk, rows),
         act,
         requantised,
         width,
@@ -255,3 +257,7 @@ def cases(large: bool) -> Iterator[Builder]:
     yield partial(case, f"{folder}novs_silu_1tg_ps_32x128.co", "block", "silu", 128, sizes, persistent=4)
     yield partial(case, RACED, "block", "silu", 256, sizes, RACE)
     yield partial(case, f"{folder}vs_silu_1tg_32x256.co", "block", "silu", 256, sizes, RACE)
+    yield partial(case, f"{folder}vs_silu_1tg_32x128.co", "block", "silu", 128, sizes)
+    yield partial(case, f"{folder}vs_silu_1tg_ps_32x256.co", "block", "silu", 256, sizes, RACE, persistent=4)
+    yield partial(case, f"{folder}vs_silu_1tg_64x256.co", "block", "silu", 256, sizes, RACE, rows=64)
+    yield partial(case, f"{folder}vs_silu_1tg_psx_64x256.co", "block", "silu", 256, sizes, RACE, persistent=8, rows=64)

@@ -10,8 +10,7 @@ each piece has its memory accesses between its matrix instructions, no closer th
     2. nobody reads any more: the next step goes from registers to LDS, and the one after it is fetched
     3. the next step is there: its first fragments are read
 
-What it cannot do: what matmul.py, whose operands and layouts these are, cannot; a stored-by-k operand whose rows are no
-power of two.
+What it cannot do is what matmul.py, whose operands and layouts these are, cannot.
 """
 
 import argus as ag
@@ -54,7 +53,7 @@ from argus.kernels.matmul import (
 BAND = ag.knob(
     0,
     legal=(0, 1, 2, 3, 4, 5, 6, 7, 8),
-    why="each XCD has neighboring tiles, whatever their number, in bands of so many rows, a divisor of theirs; 0: by XM",
+    why="each XCD has neighboring tiles, however many, in bands of so many rows (a divisor of all rows); 0: by XM",
 )
 READ = ag.knob(3, legal=(0, 1, 2, 3, 4, 5, 6), why="16x16x16 instructions beside a fragment read; 0: in blocks")
 WRITE = ag.knob(4, legal=(0, 1, 2, 3, 4, 5, 6, 7, 8), why="the same beside a write to LDS and a fetch; 0: in blocks")

@@ -24,8 +24,8 @@ from argus.gfx942 import (
 )
 
 DTYPE = ag.knob("bf16", legal=("bf16", "f16", "fp8"), why="element type of A and B, and of C; of fp8 C is bf16")
-BM = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="rows of C per workgroup")
-BN = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="columns of C per workgroup")
+BM = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256, 288), why="rows of C per workgroup")
+BN = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256, 288), why="columns of C per workgroup")
 WM = ag.knob(2, legal=(1, 2, 4), why="waves along M")
 WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
 INST = ag.knob(32, legal=(16, 32), why="matrix instruction: 32x32x8 or 16x16x16, of fp8 with twice the k")
@@ -87,8 +87,14 @@ def by_row(rows):
     return ag.Owner(p=rows * 8 // THREADS, t=THREADS, e=E, row=f"p*{THREADS // 8} + t//8", k=f"t%8*{E} + e")
 
 
+def held(rows, turned):
+    """Rows of an operand in LDS: stored by k, up to a power of two; those past the tile are not multiplied."""
+    return min([size for size in (16, 32, 64, 128, 256, 512) if size >= rows]) if turned else rows
+
+
 def block(rows):
     """Of an operand stored by k, a thread moves this many neighbouring k of so many neighbouring rows."""
+    rows = held(rows, True)
     e = 8 if rows >= THREADS else 4
     i = rows * BK // (THREADS * e)
     assert i in (2, 4, 8), "a thread turns 2, 4 or 8 neighbouring k"
@@ -98,7 +104,7 @@ def block(rows):
 def by_k(rows):
     """Stored by k: the block is turned in registers."""
     i, e = block(rows)
-    wide = rows // e
+    wide = held(rows, True) // e
     return ag.Owner(t=THREADS, i=i, e=e, k=f"t//{wide}*{i} + i", row=f"t%{wide}*{e} + e")
 
 
@@ -140,7 +146,8 @@ def product(A, B, bm, bn, spans, of_a=(), of_b=()):
     """The tile's sum over `spans` of k-steps (first, steps in whole turns, end of data); a wave holds its part. `of_a`,
     `of_b`: the matrix of a batch."""
     wm, wn = ag.wave()
-    sA, sB = [ag.shared(lds(BM), T) for s in range(STAGES)], [ag.shared(lds(BN), T) for s in range(STAGES)]
+    sA = [ag.shared(lds(held(BM, A_T)), T) for s in range(STAGES)]
+    sB = [ag.shared(lds(held(BN, B_T)), T) for s in range(STAGES)]
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
 
     def fetch(kt, end):

@@ -1,0 +1,239 @@
+"""How long a matrix product of the library takes at sizes nobody timed: a formula with a few numbers per candidate.
+
+    chip, model = Chip(**table["chip"]), model_of(row)      data of argus/kernels/matmul.json
+    estimate(chip, model, 1000, 3000, 2000)                  -> 37.1 us at the sustained clock
+
+The formula has the terms of the clock (`argus.clock.launch`, `argus.clock.power`):
+
+    compute   rounds of workgroups on the fullest compute unit. A round of r workgroups takes `start` + `each` * r clocks
+              (`again` of that if it follows another) and for every k-step `step[r - 1]` clocks, `skew` * r more where
+              all rows start inside a cache line. The share `wait` is waiting for memory: fewer clocks at a lower clock.
+    l2        lines that miss the L1s
+    fabric    lines that miss the L2s: the rows and columns of tiles that an XCD works on at a time
+    hbm       every tensor once
+    power     `work` (watts times clocks of a compute unit) of a workgroup, of its steps, of skewed steps; energy of
+              bytes; idling between launches. The clock is the one at which the mean power meets the limit.
+
+Nothing overlaps the first `apart` clocks. The parts overlap, and what counts is their 4-norm: near the longest, up to a
+fifth more where two are alike. What the formula does not know: how the Infinity Cache ages, conflicts in caches, unequal workgroups. `argus.bench.product_fit`
+finds the numbers on the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd, sqrt
+from typing import Any, NamedTuple
+
+from argus.gfx942.chip import CUS, CUS_PER_XCD, XCDS
+
+K_STEP = 64
+LINE = 64
+"""Elements of two bytes in a cache line."""
+CLOCK_STEPS = 3
+"""Steps from the highest clock towards the one that power allows; the last changes the time by less than 1 %."""
+SLOWEST = 500.0
+"""MHz that every launch may have."""
+
+
+@dataclass(slots=True)
+class Chip:
+    """Rates in bytes per us (of `fill`, into a compute unit, and `l2`: per clock), powers in watts, energies in watts
+    times us per byte."""
+
+    launch: float
+    top: float
+    fill: float
+    l2: float
+    mall: float
+    mall_bytes: float
+    mixed: float
+    written: float
+    hbm: float
+    limit: float
+    idle: float
+    base: float
+    exponent: float
+    fabric_energy: float
+    hbm_energy: float
+
+
+@dataclass(slots=True)
+class Model:
+    """A candidate's numbers; see above. `turn`: k-steps of a wave that go together, `groups` of waves divide K,
+    `room`: workgroups on a compute unit, `combine`: us at least and us per byte of adding up the parts."""
+
+    bm: int
+    bn: int
+    splits: int
+    turn: int
+    groups: int
+    room: int
+    apart: float
+    start: float
+    each: float
+    again: float
+    step: Sequence[float]
+    skew: float
+    wait: float
+    lines: float
+    skewed_lines: float
+    work: float
+    step_work: float
+    skew_work: float
+    combine: Sequence[float] = (0.0, 0.0)
+
+
+class Parts(NamedTuple):
+    """What a launch needs: clocks of the fullest compute unit at the highest clock, clocks its lines take from the L2s,
+    us they take beyond them; clocks of all L2s, us of the fabric and of HBM; watts times clocks; watts times us."""
+
+    compute: float
+    fill: float
+    pull: float
+    l2: float
+    fabric: float
+    hbm: float
+    work: float
+    moved: float
+
+
+def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> Model:
+    """The numbers of a candidate of the table."""
+    knobs = row["knobs"]
+    shape = {
+        "bm": int(knobs["BM"]),
+        "bn": int(knobs["BN"]),
+        "splits": int(knobs.get("SPLITS", 1)),
+        "turn": max(1, int(knobs.get("DEPTH", 1))),
+        "groups": int(knobs.get("WK", 1)),
+    }
+    return Model(**shape, **row["fit"], combine=combine)
+
+
+def steps_of(model: Model, k: int) -> int:
+    """K-steps of a wave."""
+    steps = -(-(-(-k // K_STEP)) // model.splits)
+    return -(-(-(-steps // model.groups)) // model.turn) * model.turn
+
+
+def skewed(k: int) -> float:
+    """Share of rows that start inside a cache line."""
+    return 1 - gcd(LINE, k) / LINE
+
+
+def compute_clocks(model: Model, grid: int, steps: int, skew: float) -> float:
+    """Clocks of the fullest compute unit at the highest clock."""
+    room, more = model.room, model.skew * skew
+    full, rest = divmod(-(-grid // CUS), room)
+    clocks = 0.0
+    if full:
+        start = model.start + model.each * room
+        clocks = start * (1 + model.again * (full - 1)) + full * steps * (model.step[room - 1] + more * room)
+    if rest:
+        start = (model.start + model.each * rest) * (model.again if full else 1)
+        clocks += start + steps * (model.step[rest - 1] + more * rest)
+    return clocks
+
+
+def at_least(chip: Chip, model: Model, m: int, n: int, k: int) -> float:
+    """us below `estimate`: the fullest compute unit's run at the highest clock."""
+    grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
+    return chip.launch + compute_clocks(model, grid, steps_of(model, k), skewed(k)) / chip.top
+
+
+def fabric_rows(model: Model, m: int, n: int, xm: int, group: int) -> tuple[float, float]:
+    """Rows of operands that miss the L2s, and those of them that no other XCD asks for at the same time."""
+    rows, columns = -(-m // model.bm), -(-n // model.bn)
+    held = CUS_PER_XCD * model.room
+    if xm:
+        down, across = rows / xm, columns * xm / XCDS
+        tiles = down * across
+        now = min(tiles, held)
+        tall = min(down, max(group, now / across))
+        of_a, of_b = m / rows * tall, n / columns * min(across, max(1.0, now / tall))
+        often, sharers = XCDS * tiles / now, XCDS / xm
+    else:
+        tiles = rows * columns
+        total = tiles * model.splits
+        now = min(total, XCDS * held)
+        parts = max(1.0, now / tiles)
+        pairs = min(XCDS * parts, now)
+        mine, inside = now / pairs, now / parts
+        of_a = m / rows * max(1.0, min(inside / columns, mine))
+        of_b = n / columns * (min(mine, columns / gcd(XCDS, columns)) if inside > columns else mine)
+        often, sharers = total / now * pairs / model.splits, min(XCDS, columns)
+    return max(often * (of_a + of_b), m + n), max(often * (of_a / sharers + of_b * sharers / XCDS), m + n)
+
+
+def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, xm: int = 0, group: int = 1) -> Parts:
+    """What a launch needs; `xm`, `group`: the order of workgroups over the XCDs."""
+    rows, columns, splits = -(-m // model.bm), -(-n // model.bn), model.splits
+    grid = rows * columns * splits
+    steps, skew = steps_of(model, k), skewed(k)
+    stored = (4.0 * splits if splits > 1 else 2.0) * m * n
+    apart, alone = fabric_rows(model, m, n, xm, group)
+    read = 2.0 * k * apart
+    fabric = read + stored
+    share = stored / fabric
+    if share < 0.25:
+        rate = chip.mall * (1 - (1 - chip.mixed) * 4 * share)
+    elif share < 0.5:
+        rate = chip.mall * chip.mixed
+    else:
+        rate = chip.mall * (chip.mixed + (chip.written - chip.mixed) * (2 * share - 1))
+    moved = 2.0 * k * (m + n) + stored
+    if moved > chip.mall_bytes:
+        moved = 2.0 * k * alone + stored
+    deep = k if splits == 1 else splits * K_STEP * (steps * model.groups + model.turn)
+    missed = 2.0 * deep * (m * columns + n * rows) * (model.lines + model.skewed_lines * skew)
+    active = min(grid, CUS)
+    fullest = -(-grid // CUS) / grid  # the share of the launch that the fullest compute unit has
+    return Parts(
+        compute_clocks(model, grid, steps, skew),
+        missed * fullest / min(chip.fill, chip.l2 / active),
+        read * fullest * active / chip.mall,
+        missed / chip.l2,
+        fabric / rate,
+        moved / chip.hbm,
+        grid * (model.work + steps * (model.step_work + skew * model.skew_work)),
+        chip.fabric_energy * fabric + chip.hbm_energy * moved,
+    )
+
+
+def busy(chip: Chip, model: Model, parts: Parts, clock: float) -> float:
+    """us of the launch at a clock."""
+    cores, waits = parts.compute * (1 - model.wait) / clock, parts.compute * model.wait / chip.top
+    filled, pulled = parts.fill / clock, parts.pull
+    others = filled * filled * filled * filled + pulled * pulled * pulled * pulled
+    square = (cores + waits) * (cores + waits)
+    load = min(1.0, parts.hbm / sqrt(sqrt(square * square + others)))
+    square = cores + waits * (1 + load * load * load)
+    square *= square
+    apart = model.apart * ((1 - model.wait) / clock + model.wait / chip.top)
+    return max(apart + sqrt(sqrt(square * square + others)), parts.l2 / clock, parts.fabric, parts.hbm)
+
+
+def sustained(chip: Chip, model: Model, parts: Parts) -> tuple[float, float]:
+    """The clock in MHz that the mean power allows, and us of the launch at it."""
+    clock, spare = chip.top, chip.limit - chip.idle
+    us = busy(chip, model, parts, clock)
+    for _ in range(CLOCK_STEPS):
+        switched = (clock / chip.top) ** chip.exponent * (parts.work / clock + chip.base * us)
+        allowed = spare * (us + chip.launch) - parts.moved
+        if switched <= allowed:
+            break
+        # power goes with clock ** exponent, as clocks that work takes and time go with 1 / clock alike
+        clock = max(SLOWEST, clock * (max(allowed, 0.01 * switched) / switched) ** (1 / chip.exponent))
+        us = busy(chip, model, parts, clock)
+    return clock, us
+
+
+def estimate(chip: Chip, model: Model, m: int, n: int, k: int, xm: int = 0, group: int = 1) -> float:
+    """us at the sustained clock, launch included."""
+    us = chip.launch + sustained(chip, model, parts_of(chip, model, m, n, k, xm, group))[1]
+    if model.splits > 1:
+        least, each = model.combine
+        us += chip.launch + max(least, (4.0 * model.splits + 2.0) * m * n * each)
+    return us

@@ -61,10 +61,12 @@ assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruct
 HALVES = 2 if WK == 2 and TN % 2 == 0 else 1
 PIECE = TN // HALVES
 
-# Partial tiles, 4 neighbouring n = 16 bytes; XOR of the chunk with the row spreads a wave's rows over the banks.
-PARTS = ag.Layout(
-    w=(1 if HALVES == 2 else WK, 4 * BM * BN), m=(BM, 4 * BN), chunk=(BN // 4, 16), e=(4, 4), n=("chunk", "e")
-).xor(chunk="m[0:3]" if BN >= 32 else "m[0:2]")
+# Partial tiles, 4 neighbouring n = 16 bytes. Rows are spread over the banks: by an XOR of the chunk with the row or,
+# where rows are no power of two, 16 bytes between them.
+EVEN = BN & (BN - 1) == 0
+ROW = 4 * BN if EVEN else 4 * BN + 16
+ROWS = ag.Layout(w=(1 if HALVES == 2 else WK, ROW * BM), m=(BM, ROW), chunk=(BN // 4, 16), e=(4, 4), n=("chunk", "e"))
+PARTS = ROWS.xor(chunk="m[0:3]" if BN >= 32 else "m[0:2]") if EVEN else ROWS
 SHARE = BM * BN // (64 * WAVES)  # elements a thread adds up and stores
 assert SHARE >= 1, "every thread stores a part of the tile"
 WIDE = min(4, SHARE)

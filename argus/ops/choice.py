@@ -26,6 +26,7 @@ from typing import Any
 
 from argus.gfx942.chip import CUS, fact
 from argus.ir.kernel import KnobValue
+from argus.ops.chiplets import map_of
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
@@ -168,7 +169,9 @@ def matmul_with(
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
     if store < min(8, width):
         knobs["STORE"] = store
-    if not _even(knobs, m, n):
+    if knobs.get("XM") == "auto":
+        knobs["XM"] = map_of(m, n, int(knobs["BM"]), int(knobs["BN"]))
+    elif not _even(knobs, m, n):
         knobs["XM"] = 0
     kernel = str(row["kernel"])
     if kernel == "matmul_direct":

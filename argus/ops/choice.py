@@ -26,12 +26,15 @@ from typing import Any
 
 from argus.gfx942.chip import CUS, fact
 from argus.ir.kernel import KnobValue
+from argus.ops.chiplets import map_of
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
 ROW_TYPES = ("bf16", "f16", "f32")
 ACTIVATIONS = ("none", "relu", "silu", "gelu")
 ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
+SPLIT = ("split", "split_direct")
+"""Kernels that leave parts of the sums, which another launch adds up."""
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 LIMIT = 2**31
@@ -99,9 +102,11 @@ def choose_matmul(
         if size < 1:
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
     reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
-    plain = not (a_by_k or b_by_k or bias or activation != "none")
+    by_rows = not (a_by_k or b_by_k)
+    plain = by_rows and not bias and activation == "none"
     known = table("matmul")["rows"] if rows is None else rows
-    able = [row for row in known if (plain or row["kernel"] != "matmul_direct") and _parts(row, m, n) < LIMIT]
+    takes = {"matmul_direct": plain, "split_direct": by_rows}
+    able = [row for row in known if takes.get(row["kernel"], True) and _parts(row, m, n) < LIMIT]
     same = [row for row in able if not _far(row, m, n, k)]
     nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
     row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
@@ -124,7 +129,7 @@ def reachable(sizes: Mapping[str, int], instead: str) -> None:
 
 def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
     """Bytes of the f32 parts that a split product leaves."""
-    return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] == "split" else 0
+    return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0
 
 
 def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
@@ -132,7 +137,7 @@ def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
     of workgroups over the compute units and to the steps along K, but not less than memory takes; a guess from far away
     counts as longer."""
     more = _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
-    start = LAUNCH * (2 if row["kernel"] == "split" else 1)
+    start = LAUNCH * (2 if row["kernel"] in SPLIT else 1)
     scaled = start + (float(row["us"]) - start) * more
     return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
 
@@ -160,15 +165,19 @@ def matmul_with(
 ) -> Choice:
     """A row of the table made to fit these sizes and operands."""
     contiguous = [m if a_by_k else k, n if b_by_k else k]
-    width = 2 * math.gcd(8, *contiguous)
-    if n % min(4, width // 2):
-        width = 2 * math.gcd(width // 2, n)
+    width, store = 2 * math.gcd(8, *contiguous), 2 * math.gcd(4, n)
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
-    if not _even(knobs, m, n):
+    if store < min(8, width):
+        knobs["STORE"] = store
+    if knobs.get("XM") == "auto":
+        knobs["XM"] = map_of(m, n, int(knobs["BM"]), int(knobs["BN"]))
+    elif not _even(knobs, m, n):
         knobs["XM"] = 0
     kernel = str(row["kernel"])
     if kernel == "matmul_direct":
         return Choice("matmul_direct", kernel, knobs)
+    if kernel == "split_direct":
+        return Choice("matmul_direct", kernel, knobs, finishing(dtype, knobs["SPLITS"], n, bias, activation))
     knobs |= {"A_T": a_by_k, "B_T": b_by_k}
     if kernel == "split":
         return Choice("matmul", "split", knobs, finishing(dtype, knobs["SPLITS"], n, bias, activation))

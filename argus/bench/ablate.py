@@ -47,7 +47,7 @@ def gemm_ablations(m: int, n: int, k: int, protocol: Protocol = "stream") -> Ite
     changes = DIRECT if choice.kernel == "matmul_direct" else GEMM
     yield from _timed(choice, changes, {"M": m, "N": n, "K": k}, protocol)
     if choice.kernel == "matmul_direct":
-        staged = choose_matmul(m, n, k, "bf16", rows=[r for r in table("matmul")["rows"] if r["kernel"] == "matmul"])
+        staged = choose_matmul(m, n, k, "bf16", able=lambda row: row["kernel"] == "matmul")
         yield "operands through LDS", _time(staged, {"M": m, "N": n, "K": k}, protocol)
 
 

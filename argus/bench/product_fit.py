@@ -1,6 +1,7 @@
 """The numbers of `argus.ops.product_time`, found from times by the clock.
 
-    fitted(row, [Sample((1000, 3000, 2000), 0, 1, accounts), ...])     -> {"room": 2, "start": 3800.0, ...}
+    model = fitted(row, 2, [Sample((1000, 3000, 2000), 0, 1, account), ...])
+    to_json(model)                    -> {"room": 2, "step": [640.0, 893.0], "start": 3800.0, ...}
 
 Work and lines are linear in what a launch does and follow by least squares from the accounts. Clocks of starts and
 steps are fitted to the logarithm of each launch's time at the highest clock and at its sustained one, by
@@ -64,31 +65,50 @@ def chip_of(parameters: Parameters = PARAMETERS) -> Chip:
     )
 
 
-def fitted(row: Mapping[str, Any], room: int, samples: Sequence[Sample]) -> dict[str, Any]:
-    """The numbers of a candidate (kernel and knobs, workgroups a compute unit has room for) from its samples."""
+def plain(row: Mapping[str, Any], room: int) -> Model:
+    """A guess at a candidate that was never timed: its matrix instructions, waits for memory, lines once."""
     knobs = row["knobs"]
     area = int(knobs["BM"]) * int(knobs["BN"]) / 16  # clocks of the matrix cores of a compute unit for a k-step
-    waits = 700.0 / max(1, int(knobs["DEPTH"]))  # a k-step that waits for memory, so many on their way
-    model = model_of(
-        {
-            "knobs": knobs,
-            "fit": {
-                "room": room, "apart": 1000.0, "start": 2000.0, "each": 500.0, "again": 0.8, "skew": 0.05 * area, "wait": 0.2,
-                "step": [max(waits, 1.1 * area * r) for r in range(1, room + 1)],
-                "lines": 1.0, "skewed_lines": 0.5, "work": 0.0, "step_work": 0.0, "skew_work": 0.0,
-            },
-        },
-        (0.0, 0.0),
-    )  # fmt: skip
-    model = _with_work(model, samples)
-    model = _with_times(model, samples)
-    names = ("apart", "start", "each", "again", "skew", "wait", "lines", "skewed_lines", "work", "step_work", "skew_work")
-    numbers = {name: float(f"{getattr(model, name):.4g}") for name in names}
-    return {"room": room, "step": [float(f"{step:.4g}") for step in model.step], **numbers}
+    waits = 700.0 / max(1, int(knobs.get("DEPTH", 1)))  # a k-step that waits for memory, so many on their way
+    powered = PARAMETERS["power_matrix_bf16"] * area / CUS
+    numbers = {
+        "room": room, "apart": 1000.0, "start": 2000.0, "each": 500.0, "again": 0.8, "skew": 0.05 * area, "wait": 0.2,
+        "step": [max(waits, 1.1 * area * r) for r in range(1, room + 1)],
+        "lines": 1.0, "skewed_lines": 0.5, "work": powered, "step_work": powered, "skew_work": 0.05 * powered,
+    }  # fmt: skip
+    return model_of({**row, "fit": numbers})
 
 
-def _grid(model: Model, sample: Sample) -> int:
-    return sample.account.profile.workgroups
+def fitted(row: Mapping[str, Any], room: int, samples: Sequence[Sample]) -> Model:
+    """The numbers of a candidate (kernel and knobs, workgroups a compute unit has room for) from its samples."""
+    guess = plain(row, room)
+    if not samples:
+        return guess
+    return _with_times(_with_work(guess, samples), samples)
+
+
+NUMBERS = (
+    "apart", "start", "each", "again", "skew", "wait", "lines", "skewed_lines", "work", "step_work", "skew_work",
+)  # fmt: skip
+
+
+def to_json(model: Model) -> dict[str, Any]:
+    """The numbers of a model that the table keeps, to four digits."""
+    numbers = {name: float(f"{getattr(model, name):.4g}") for name in NUMBERS}
+    return {"room": model.room, "step": [float(f"{step:.4g}") for step in model.step], **numbers}
+
+
+def combining(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """us that adding up parts takes at least beside its launch, and us for each byte; samples: (bytes, us)."""
+    if not samples:
+        return 2.0, 1 / 4e6
+    launch = floor("stream", PARAMETERS)
+    bytes_, us = (np.array(column) for column in zip(*samples, strict=True))
+    best = min(
+        ((least, each) for least in np.linspace(0.5, 3.0, 26) for each in np.linspace(1e-7, 6e-7, 51)),
+        key=lambda found: float((np.log((launch + np.maximum(found[0], bytes_ * found[1])) / us) ** 2).sum()),
+    )
+    return float(f"{best[0]:.3g}"), float(f"{best[1]:.3g}")
 
 
 def _switched(profile: Profile, parameters: Parameters = PARAMETERS) -> float:
@@ -106,7 +126,7 @@ def _with_work(model: Model, samples: Sequence[Sample]) -> Model:
     wanted, missed = [], []
     for sample in samples:
         m, n, k = sample.shape
-        steps, skew, grid = steps_of(model, k), skewed(k), _grid(model, sample)
+        steps, skew, grid = steps_of(model, k), skewed(k), sample.account.profile.workgroups
         work.append([grid, grid * steps, grid * steps * skew])
         wanted.append(_switched(sample.account.profile))
         columns, rows = -(-n // model.bn), -(-m // model.bm)

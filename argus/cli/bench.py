@@ -14,10 +14,11 @@ from __future__ import annotations
 import argparse
 import math
 
-from argus.bench import gemm, memory, search
+from argus.bench import gemm, holdout, memory, search
 from argus.bench.aiter_objects import AiterError
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed
+from argus.bench.product_shapes import drawn
 from argus.bench.table_work import rows
 from argus.cli import bench_agents, bench_kernelbench, bench_layers
 from argus.cli.answers import BenchAnswer, emit
@@ -28,7 +29,6 @@ from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
 from argus.ops.choice import ROW_FAMILIES
-from argus.ops.choice import table as dispatch
 
 ABLATED = (4096, 4096, 4096)
 
@@ -94,11 +94,11 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
     if args.write and (shapes or not args.search):
         raise UsageError("--write goes with --search over all shapes of the table, without --shape")
     kept = Kept(args.keep, args.protocol)
-    if args.ablate or args.search:
+    if args.write:
+        search.write(search.made(kept))
+    elif args.ablate or args.search:
         default = [ABLATED] if args.ablate else list(search.SHAPES)
         list_all(args, "gemm", {" x ".join(map(str, shape)): shape for shape in shapes or default}, _list)
-        if args.write:
-            search.write(list(search.rows(default, kept)))
     elif args.holdout:
         _holdout(args, kept)
     else:
@@ -147,16 +147,17 @@ def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]
 
 
 def _holdout(args: argparse.Namespace, kept: Kept) -> None:
-    found = search.regrets(dispatch("matmul")["rows"], kept, search.BETWEEN)
-    mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
+    shapes, field = drawn(args.seed, args.count), search.field_of(kept)
+    judged = list(holdout.regrets(shapes, kept, field))
+    decision = holdout.decision_us(shapes)
     if args.json:
-        regrets = {" x ".join(map(str, shape)): value for shape, value in found.items()}
-        args.results.append({"family": "gemm", "regret": regrets, "geometric_mean": mean})
+        regrets = {" x ".join(map(str, one.shape)): one.regret for one in judged}
+        mean = holdout.geometric_mean(judged)
+        found = {"family": "gemm", "regret": regrets, "geometric_mean": mean, "decision_us": list(decision)}
+        args.results.append(found)
         return
-    print("| M x N x K, not in the table | time of the choice to the best (simulated) |\n|---|---|")
-    for shape, value in found.items():
-        print(f"| {' x '.join(map(str, shape))} | {value:.2f} |")
-    print(f"| geometric mean | {mean:.3f} |")
+    print(holdout.table(judged))
+    print(holdout.summary(judged, holdout.BAND, decision))
 
 
 def _row_ablations(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, int]]) -> None:

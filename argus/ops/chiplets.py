@@ -18,15 +18,13 @@ NO_MAP = 0
 
 def map_of(m: int, n: int, bm: int, bn: int) -> int:
     """XM for C[m, n] in tiles of bm x bn; 0, row-major workgroups, where every map would cost a round."""
-    tiles = _rounds(-(-m // bm) * -(-n // bn))
-    able = [along for along in MAPS if _rounds(_up(m, bm, along) * _up(n, bn, XCDS // along)) == tiles]
-    return min(able, key=lambda along: XCDS // along * m + along * n, default=NO_MAP)
-
-
-def _up(size: int, tile: int, along: int) -> int:
-    """Tiles along an axis, up to a multiple of the XCDs along it."""
-    return -(-size // (tile * along)) * along
-
-
-def _rounds(tiles: int) -> int:
-    return -(-tiles // CUS)
+    rows, columns = -(-m // bm), -(-n // bn)
+    most = -(-rows * columns // CUS) * CUS
+    best, least = NO_MAP, 0
+    for along in MAPS:
+        across = XCDS // along
+        if -(-rows // along) * along * -(-columns // across) * across <= most:
+            read = across * m + along * n
+            if not least or read < least:
+                best, least = along, read
+    return best

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from argus.gfx942.chip import CUS, fact
 from argus.ir.kernel import KnobValue
 from argus.ops.chiplets import map_of
+from argus.ops.product_choice import fastest
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
@@ -38,12 +38,6 @@ SPLIT = ("split", "split_direct")
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 LIMIT = 2**31
-HBM = 4.2e6
-"""Bytes per us that memory gives."""
-LAUNCH = fact("launch_floor").value
-"""us that a launch takes whatever it does; a split product has two."""
-DOUBT = 1.01
-"""How much longer a guess counts for every doubling of a size it is away."""
 
 
 WALKED = 4
@@ -91,11 +85,11 @@ def choose_matmul(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
-    rows: Sequence[Mapping[str, Any]] | None = None,
+    able: Callable[[Mapping[str, Any]], bool] = lambda row: True,
 ) -> Choice:
     """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N].
 
-    rows   another table than the library's
+    able   which rows of the table may be taken, if not all that can do what is asked
     """
     known_matmul(dtype, activation)
     for name, size in (("M", m), ("N", n), ("K", k)):
@@ -104,12 +98,12 @@ def choose_matmul(
     reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
     by_rows = not (a_by_k or b_by_k)
     plain = by_rows and not bias and activation == "none"
-    known = table("matmul")["rows"] if rows is None else rows
     takes = {"matmul_direct": plain, "split_direct": by_rows}
-    able = [row for row in known if takes.get(row["kernel"], True) and _parts(row, m, n) < LIMIT]
-    same = [row for row in able if not _far(row, m, n, k)]
-    nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
-    row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
+
+    def suits(row: Mapping[str, Any]) -> bool:
+        return takes.get(row["kernel"], True) and able_at(row, m, n) and able(row)
+
+    row = fastest(m, n, k, suits)
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
 
 
@@ -130,25 +124,6 @@ def reachable(sizes: Mapping[str, int], instead: str) -> None:
 def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
     """Bytes of the f32 parts that a split product leaves."""
     return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0
-
-
-def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
-    """What a row's kernel would take at other sizes, in us: beside what every launch takes in proportion to the rounds
-    of workgroups over the compute units and to the steps along K, but not less than memory takes; a guess from far away
-    counts as longer."""
-    more = _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
-    start = LAUNCH * (2 if row["kernel"] in SPLIT else 1)
-    scaled = start + (float(row["us"]) - start) * more
-    return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
-
-
-def _far(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
-    return sum(abs(math.log2(int(row[x]) / size)) for x, size in (("M", m), ("N", n), ("K", k)))
-
-
-def _rounds(knobs: Mapping[str, Any], m: int, n: int) -> int:
-    tiles = -(-m // int(knobs["BM"])) * -(-n // int(knobs["BN"])) * int(knobs.get("SPLITS", 1))
-    return -(-tiles // CUS)
 
 
 def matmul_with(
@@ -191,6 +166,12 @@ def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str
     width = 2 * math.gcd(8, n)
     knobs = {"DTYPE": dtype, "SPLITS": splits, "BIAS": bias, "ACT": activation, "WIDTH": width}
     return Choice("elementwise", "combine", knobs)
+
+
+def able_at(row: Mapping[str, Any], m: int, n: int) -> bool:
+    """Whether a row's kernel reaches these sizes as the row says: groups of rows of tiles need an even XCD map."""
+    grouped = int(row["knobs"].get("GROUP", 1)) > 1
+    return _parts(row, m, n) < LIMIT and not (grouped and not _even(row["knobs"], m, n))
 
 
 def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:

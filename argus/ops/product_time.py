@@ -83,6 +83,12 @@ class Model:
     step_work: float
     skew_work: float
     combine: Sequence[float] = (0.0, 0.0)
+    span: int = 0
+    first: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        self.span = self.splits * self.groups * self.turn  # k-steps of a turn of all waves
+        self.first = [self.start + self.each * resident for resident in range(self.room + 1)]
 
 
 class Parts(NamedTuple):
@@ -114,8 +120,7 @@ def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> M
 
 def steps_of(model: Model, k: int) -> int:
     """K-steps of a wave."""
-    steps = -(-(-(-k // K_STEP)) // model.splits)
-    return -(-(-(-steps // model.groups)) // model.turn) * model.turn
+    return -(-(-(-k // K_STEP)) // model.span) * model.turn
 
 
 def skewed(k: int) -> float:
@@ -126,21 +131,36 @@ def skewed(k: int) -> float:
 def compute_clocks(model: Model, grid: int, steps: int, skew: float) -> float:
     """Clocks of the fullest compute unit at the highest clock."""
     room, more = model.room, model.skew * skew
-    full, rest = divmod(-(-grid // CUS), room)
-    clocks = 0.0
-    if full:
-        start = model.start + model.each * room
-        clocks = start * (1 + model.again * (full - 1)) + full * steps * (model.step[room - 1] + more * room)
+    resident = -(-grid // CUS)
+    full, rest = resident // room, resident % room
+    if not full:
+        return model.first[rest] + steps * (model.step[rest - 1] + more * rest)
+    clocks = model.first[room] * (1 + model.again * (full - 1)) + full * steps * (model.step[room - 1] + more * room)
     if rest:
-        start = (model.start + model.each * rest) * (model.again if full else 1)
-        clocks += start + steps * (model.step[rest - 1] + more * rest)
+        clocks += model.first[rest] * model.again + steps * (model.step[rest - 1] + more * rest)
     return clocks
 
 
-def at_least(chip: Chip, model: Model, m: int, n: int, k: int) -> float:
-    """us below `estimate`: the fullest compute unit's run at the highest clock."""
+def at_least(chip: Chip, model: Model, m: int, n: int, steps: int, skew: float) -> float:
+    """us below `estimate`: the fullest compute unit's run at the highest clock; `steps`: all k-steps of the product."""
     grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
-    return chip.launch + compute_clocks(model, grid, steps_of(model, k), skewed(k)) / chip.top
+    clocks = model.apart + compute_clocks(model, grid, -(-steps // model.span) * model.turn, skew)
+    return chip.launch + clocks / chip.top
+
+
+def powered_at_least(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float:
+    """us below `estimate`, given a smaller bound: a run of so many clocks, whose work must be within the power limit.
+
+    With f the clock and T the time, f is at least clocks / T, and the power (work / clocks + base) * (f / top) ** exponent
+    is at most (limit - idle) * (1 + launch / T). So T is at least clocks / top times the root of what power is too much.
+    """
+    grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
+    steps = steps_of(model, k)
+    clocks = compute_clocks(model, grid, steps, skewed(k)) * (1 - model.wait)
+    work = grid * (model.work + steps * model.step_work)
+    alone = us - chip.launch
+    much = (work / clocks + chip.base) / ((chip.limit - chip.idle) * (1 + chip.launch / alone))
+    return us if much <= 1 else max(us, chip.launch + clocks / chip.top * much ** (1 / chip.exponent))
 
 
 def fabric_rows(model: Model, m: int, n: int, xm: int, group: int) -> tuple[float, float]:
@@ -170,7 +190,11 @@ def fabric_rows(model: Model, m: int, n: int, xm: int, group: int) -> tuple[floa
 def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, xm: int = 0, group: int = 1) -> Parts:
     """What a launch needs; `xm`, `group`: the order of workgroups over the XCDs."""
     rows, columns, splits = -(-m // model.bm), -(-n // model.bn), model.splits
-    grid = rows * columns * splits
+    if xm:  # workgroups without a tile make the map even
+        along = XCDS // xm
+        grid = -(-rows // (xm * group)) * xm * group * -(-columns // along) * along
+    else:
+        grid = rows * columns * splits
     steps, skew = steps_of(model, k), skewed(k)
     stored = (4.0 * splits if splits > 1 else 2.0) * m * n
     apart, alone = fabric_rows(model, m, n, xm, group)

@@ -1,0 +1,121 @@
+"""The numbers of the dispatcher's formula for every candidate, from times by the clock where a candidate may win.
+
+    models, combine = trained(CANDIDATES, drawn(TRAINED, 48), Kept())
+
+Times are taken in passes. First a plain guess says which candidates come near the best at a shape; those are timed and
+fitted, and the next pass knows better who comes near, in a narrower band. Every time is kept, so a pass that is run
+again, or after a candidate was added, takes only what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from argus import machine
+from argus.bench.contestant import compiled
+from argus.bench.kept import Kept, LaunchAccount, Timed
+from argus.bench.product_fit import Sample, chip_of, combining, fitted
+from argus.bench.product_shapes import Shape
+from argus.bench.product_times import CandidateRefused, accounts
+from argus.clock.model import room_for
+from argus.clock.recorded import kernel_resources
+from argus.ir.compile_error import CompileError
+from argus.lang.errors import ProgramError
+from argus.ops.choice import Choice, able_at, matmul_with
+from argus.ops.product_time import Model, estimate
+
+Row = Mapping[str, Any]
+BANDS = (1.6, 1.3, 1.15)
+"""How far from the best estimate a candidate is timed, pass by pass."""
+USUAL = (1024, 1024, 1024)
+
+
+@dataclass(slots=True)
+class Entrant:
+    """A candidate with what is known of it."""
+
+    row: Row
+    room: int
+    model: Model
+    samples: dict[str, Sample] = field(default_factory=dict)
+    added: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def at(self, shape: Shape) -> Choice | None:
+        """What it becomes at these sizes; None if it cannot do them, or becomes another candidate."""
+        return matmul_with(self.row, *shape, "bf16") if able_at(self.row, *shape[:2]) else None
+
+    def estimate(self, choice: Choice, shape: Shape) -> float:
+        return estimate(chip_of(), self.model, *shape, int(choice.knobs["XM"]), int(choice.knobs.get("GROUP", 1)))
+
+    def learn(self, choice: Choice, shape: Shape, launches: Sequence[LaunchAccount]) -> None:
+        knobs = choice.knobs
+        words = f"{choice.text()} at {shape}"
+        self.samples[words] = Sample(shape, int(knobs["XM"]), int(knobs.get("GROUP", 1)), launches[0])
+        if len(launches) > 1:
+            parts = (4.0 * int(knobs["SPLITS"]) + 2.0) * shape[0] * shape[1]
+            self.added[words] = parts, launches[1].us
+
+
+def entrants(candidates: Sequence[Row]) -> list[Entrant]:
+    """The candidates that can be built."""
+    found = []
+    for row in candidates:
+        try:
+            room = _room(row)
+        except (CompileError, ProgramError):
+            continue
+        found.append(Entrant(row, room, fitted(row, room, [])))
+    return found
+
+
+def _room(row: Row) -> int:
+    """Workgroups that a compute unit has room for."""
+    ready = compiled(matmul_with(row, *USUAL, "bf16"))
+    info = machine.load(ready.code).kernel(ready.kernel.name).info
+    return room_for(kernel_resources(info), ready.kernel.threads // 64)
+
+
+def trained(
+    candidates: Sequence[Row], shapes: Sequence[Shape], kept: Kept, bands: Sequence[float] = BANDS
+) -> list[Entrant]:
+    """The candidates, fitted to times at these shapes."""
+    field_ = entrants(candidates)
+    for band in bands:
+        for shape in sorted(shapes, key=lambda shape: shape[0] * shape[1] * shape[2]):
+            for entrant, choice, _ in near(field_, shape, band):
+                time, launches = accounts(choice, shape, kept)
+                if not time.why:
+                    entrant.learn(choice, shape, launches)
+        fit(field_)
+    return field_
+
+
+def near(field_: Sequence[Entrant], shape: Shape, band: float) -> list[tuple[Entrant, Choice, float]]:
+    """Those whose estimate is within the band of the least, with their estimates, the least first."""
+    found = {}
+    for entrant in field_:
+        choice = entrant.at(shape)
+        if choice is not None:
+            found.setdefault(choice.text(), (entrant, choice, entrant.estimate(choice, shape)))
+    ordered = sorted(found.values(), key=lambda each: each[2])
+    return [each for each in ordered if each[2] <= band * ordered[0][2]]
+
+
+def tile_of(row: Row) -> tuple[Any, ...]:
+    """What candidates have in common that differ in the order of workgroups alone: they share their numbers."""
+    return row["kernel"], *((name, value) for name, value in row["knobs"].items() if name not in ("XM", "GROUP"))
+
+
+def fit(field_: Sequence[Entrant]) -> None:
+    """Fits every entrant to the samples of its tile."""
+    added = [each for entrant in field_ for each in entrant.added.values()]
+    combine = combining(added)
+    samples: dict[tuple[Any, ...], dict[str, Sample]] = {}
+    for entrant in field_:
+        samples.setdefault(tile_of(entrant.row), {}).update(entrant.samples)
+    for entrant in field_:
+        known = samples[tile_of(entrant.row)]
+        ordered = [known[words] for words in sorted(known)]
+        entrant.model = replace(fitted(entrant.row, entrant.room, ordered), combine=combine)

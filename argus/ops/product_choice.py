@@ -1,0 +1,81 @@
+"""The fastest candidate for a matrix product: the row of these sizes if it was timed, else the least estimate.
+
+    fastest(m, n, k, lambda row: row["kernel"] == "matmul")     -> a row of argus/kernels/matmul.json
+
+Bounds from below cost little (`product_time.at_least`, `powered_at_least`). Estimates are made in their order until the
+next bound is above the best estimate, so the choice is the same as with all of them made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from argus.ops.chiplets import map_of
+from argus.ops.product_time import K_STEP, Chip, Model, at_least, estimate, model_of, powered_at_least, skewed
+
+TABLE = Path(__file__).parents[1] / "kernels" / "matmul.json"
+Row = Mapping[str, Any]
+BY_BOUND = itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The table ready for decisions: rows by their sizes, and every candidate with its model."""
+
+    chip: Chip
+    exact: Mapping[tuple[int, int, int], list[Row]]
+    models: list[tuple[Model, Row]]
+
+    @staticmethod
+    def of(table: Mapping[str, Any]) -> Candidates:
+        exact: dict[tuple[int, int, int], list[Row]] = {}
+        for row in sorted(table["rows"], key=lambda row: float(row["us"])):
+            exact.setdefault((row["M"], row["N"], row["K"]), []).append(row)
+        models = [(model_of(row, table["combine"]), row) for row in table["candidates"]]
+        return Candidates(Chip(**table["chip"]), exact, models)
+
+    def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row:
+        """The row to take; `able` says whether a row's kernel can do what is asked."""
+        for row in self.exact.get((m, n, k), ()):
+            if able(row):
+                return row
+        chip, steps, skew = self.chip, -(-k // K_STEP), skewed(k)
+        bounds = [(at_least(chip, model, m, n, steps, skew), model, row) for model, row in self.models]
+        bounds.sort(key=BY_BOUND)
+        best, least = None, float("inf")
+        for bound, model, row in bounds:
+            if bound >= least:
+                break
+            if able(row) and (best is None or powered_at_least(chip, model, m, n, k, bound) < least):
+                us = estimated(chip, model, row, m, n, k)
+                if us < least:
+                    best, least = row, us
+        if best is None:
+            raise LookupError(f"no candidate of the table takes {m} x {n} x {k}")
+        return best
+
+
+def estimated(chip: Chip, model: Model, row: Row, m: int, n: int, k: int) -> float:
+    """us of a candidate with the XCD map it would have at these sizes."""
+    knobs = row["knobs"]
+    xm = knobs["XM"]
+    if xm == "auto":
+        xm = map_of(m, n, model.bm, model.bn)
+    return estimate(chip, model, m, n, k, xm, knobs.get("GROUP", 1))
+
+
+@cache
+def candidates() -> Candidates:
+    """Those of the library."""
+    return Candidates.of(json.loads(TABLE.read_text(encoding="utf-8")))
+
+
+def fastest(m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row:
+    """The library's row for these sizes."""
+    return candidates().fastest(m, n, k, able)

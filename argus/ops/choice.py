@@ -26,6 +26,7 @@ from typing import Any
 
 from argus.gfx942.chip import CUS, fact
 from argus.ir.kernel import KnobValue
+from argus.ir.semantics import MOST_BYTES
 from argus.ops.chiplets import map_of
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -33,10 +34,14 @@ MATMUL_TYPES = ("bf16", "f16")
 ROW_TYPES = ("bf16", "f16", "f32")
 ACTIVATIONS = ("none", "relu", "silu", "gelu")
 ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
+DIRECT = ("matmul_direct", "split_direct")
+"""Kernels of `matmul_direct.py`, which load and store with a width of their own each."""
 SPLIT = ("split", "split_direct")
 """Kernels that leave parts of the sums, which another launch adds up."""
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+MOST_DEPTH = 5
+"""k-steps that the deepest pipeline has on their way."""
 LIMIT = 2**31
 HBM = 4.2e6
 """Bytes per us that memory gives."""
@@ -101,12 +106,14 @@ def choose_matmul(
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
-    reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
     by_rows = not (a_by_k or b_by_k)
     plain = by_rows and not bias and activation == "none"
     known = table("matmul")["rows"] if rows is None else rows
     takes = {"matmul_direct": plain, "split_direct": by_rows}
-    able = [row for row in known if takes.get(row["kernel"], True) and _parts(row, m, n) < LIMIT]
+    able = [row for row in known if takes.get(row["kernel"], True) and not _beyond(row, m, n, k, a_by_k, b_by_k)]
+    if not able:
+        why = _beyond(known[0], m, n, k, a_by_k, b_by_k) if known else "the table has no rows"
+        raise NoKernel(f"no kernel reaches M = {m}, N = {n}, K = {k}: {why}; split the product along M, N or K")
     same = [row for row in able if not _far(row, m, n, k)]
     nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
     row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
@@ -127,9 +134,24 @@ def reachable(sizes: Mapping[str, int], instead: str) -> None:
             raise NoKernel(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; {instead}")
 
 
-def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
-    """Bytes of the f32 parts that a split product leaves."""
-    return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0
+def _beyond(row: Mapping[str, Any], m: int, n: int, k: int, a_by_k: bool, b_by_k: bool) -> str:
+    """What of a product a row's kernel does not reach; empty if it reaches everything. Tensors may have 2 GiB and more:
+    a workgroup reaches 2 GiB from where its own rows begin, or, stored by k, the k-steps it has on their way. The parts
+    of a split product are added up by a kernel that reaches 2 GiB."""
+    knobs = row["knobs"]
+    ahead = K_STEP * (2 * int(knobs.get("DEPTH", MOST_DEPTH)) + 1)
+    spans = {
+        "the rows of A in a tile have": 2 * int(knobs["BM"]) * k,
+        "the rows of B in a tile have": 2 * int(knobs["BN"]) * k,
+        "the rows of C in a tile have": 2 * int(knobs["BM"]) * n,
+        "the k-steps of A on their way have": 2 * (ahead if a_by_k else K_STEP) * m,
+        "the k-steps of B on their way have": 2 * (ahead if b_by_k else K_STEP) * n,
+        "the parts of a split product have": 4 * int(knobs["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0,
+    }
+    most = 2 * max(m * k, n * k, m * n)
+    if most >= MOST_BYTES:
+        return f"a tensor has {most} bytes, {MOST_BYTES - 1} are reached"
+    return next((f"{what} {count} bytes, 2 GiB are reached" for what, count in spans.items() if count >= LIMIT), "")
 
 
 def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
@@ -165,15 +187,17 @@ def matmul_with(
 ) -> Choice:
     """A row of the table made to fit these sizes and operands."""
     contiguous = [m if a_by_k else k, n if b_by_k else k]
+    kernel = str(row["kernel"])
     width, store = 2 * math.gcd(8, *contiguous), 2 * math.gcd(4, n)
+    if kernel not in DIRECT:
+        width = store if store < min(8, width) else width
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
-    if store < min(8, width):
+    if kernel in DIRECT and store < min(8, width):
         knobs["STORE"] = store
     if knobs.get("XM") == "auto":
         knobs["XM"] = map_of(m, n, int(knobs["BM"]), int(knobs["BN"]))
     elif not _even(knobs, m, n):
         knobs["XM"] = 0
-    kernel = str(row["kernel"])
     if kernel == "matmul_direct":
         return Choice("matmul_direct", kernel, knobs)
     if kernel == "split_direct":

@@ -44,7 +44,7 @@ class Entrant:
 
     def at(self, shape: Shape) -> Choice | None:
         """What it becomes at these sizes; None if it cannot do them, or becomes another candidate."""
-        return matmul_with(self.row, *shape, "bf16") if able_at(self.row, *shape[:2]) else None
+        return matmul_with(self.row, *shape, "bf16") if able_at(self.row, *shape) else None
 
     def estimate(self, choice: Choice, shape: Shape) -> float:
         return estimate(chip_of(), self.model, *shape, int(choice.knobs["XM"]), int(choice.knobs.get("GROUP", 1)))

@@ -24,10 +24,7 @@ WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
 INST = ag.knob(32, legal=(16, 32), why="matrix instruction: 32x32x8 or 16x16x16")
 A_T = ag.knob(False, legal=(False, True), why="A is stored as [K, M]")
 B_T = ag.knob(False, legal=(False, True), why="B is stored as [K, N]")
-WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per load; rows of A and B must be multiples of it")
-STORE = ag.knob(
-    0, legal=(0, 2, 4, 8), why="bytes per store of C; rows of C must be multiples of it; 0: as WIDTH, at most 8"
-)
+WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per global access; rows must be multiples of it")
 KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of BK: mask the last step")
 XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
 GROUP = ag.knob(1, legal=(1, 2, 4, 8), why="rows of tiles of an XCD that are walked together")
@@ -60,8 +57,6 @@ KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
 FRAGS = BK // KF
 ACC = MMA.acc(row="n", col="m")
 FRAG = MMA.operand(wide=8)
-
-OUT = STORE or min(8, WIDTH)  # bytes per store; four neighbouring n of a lane are 8
 
 PACE = 1 if INTERLEAVE else 16  # off: that many times the ratio follow each other
 
@@ -265,7 +260,7 @@ FACTORS = f"A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}]"
 SUM = f"sum({FACTORS}, k)"
 LEAST = WIDTH // 2
 NEEDS = (
-    f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {OUT // 2} == 0"
+    f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, LEAST)} == 0"
     + f" and K % {(1 if A_T and B_T else LEAST) if KTAIL else BK} == 0"  # stored by k, rows of any number are whole
     + (f" and M % {LEAST} == 0" if A_T else "")
     + (f" and N % {LEAST} == 0" if B_T else "")
@@ -291,7 +286,7 @@ def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
     acc = product(A, B, bm, bn, spans(bm, bn, K))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     for j, i in ag.unroll(TN, TM):
-        C[row, column].store(acc[i, j].to(T), width=OUT, guard="shape")
+        C[row, column].store(acc[i, j].to(T), width=min(8, WIDTH), guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=MEANS, example=EXAMPLE)
@@ -300,9 +295,9 @@ def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.
     wm, wn = ag.wave()
     acc = product(A, B, bm, bn, spans(bm, bn, K))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
-    shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=OUT, guard="shape").to(f32)
+    shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
     for j, i in ag.unroll(TN, TM):  # tile by tile: the epilogue needs no registers beside the sums
-        C[row, column].store(activated(acc[i, j] + shift[j]).to(T), width=OUT, guard="shape")
+        C[row, column].store(activated(acc[i, j] + shift[j]).to(T), width=min(8, WIDTH), guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=f"W[s, m, n] = {PART}", example=EXAMPLE)
@@ -311,5 +306,5 @@ def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N",
     wm, wn = ag.wave()
     steps = whole_turns(ag.cdiv(ag.cdiv(K, BK), SPLITS))
     acc = product(A, B, bm, bn, [(s * steps, steps, ag.cdiv(K, BK))])
-    W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=2 * OUT, guard="shape")
+    W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=min(16, 2 * WIDTH), guard="shape")
     ag.check.covers(W)

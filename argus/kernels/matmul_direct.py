@@ -11,6 +11,7 @@ shares.
     M = 1 ... 64 rows           16 ... 64 x 64 tiles, four groups of one wave: the weights are read once
 
 Rows past the end of a tensor are cut off by the buffer range, K past its end by a guard (KTAIL).
+`split_direct` divides K over SPLITS workgroups as well and leaves their sums to `combine` (elementwise.py).
 
 What it cannot do: operands stored by k; wide tiles, whose lines the L1 cannot hold until the second wave asks.
 """

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.ir.kernel import KnobValue
+from argus.ir.semantics import MOST_BYTES
 from argus.ops.chiplets import map_of
 from argus.ops.product_choice import fastest
 
@@ -33,10 +34,18 @@ MATMUL_TYPES = ("bf16", "f16")
 ROW_TYPES = ("bf16", "f16", "f32")
 ACTIVATIONS = ("none", "relu", "silu", "gelu")
 ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
+DIRECT = ("matmul_direct", "split_direct")
+"""Kernels of `matmul_direct.py`, which load and store with a width of their own each."""
 SPLIT = ("split", "split_direct")
 """Kernels that leave parts of the sums, which another launch adds up."""
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+MOST_DEPTH = 5
+"""k-steps that the deepest pipeline has on their way."""
+NEAR = 1 << 20
+"""Rows and k below which nothing is out of a workgroup's reach in tensors below 2 GiB."""
+TURNED = (64, 128, 256)
+"""Rows of a tile that threads can turn, of an operand that is stored by k."""
 LIMIT = 2**31
 
 
@@ -95,15 +104,22 @@ def choose_matmul(
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
-    reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
     by_rows = not (a_by_k or b_by_k)
     plain = by_rows and not bias and activation == "none"
     takes = {"matmul_direct": plain, "split_direct": by_rows}
+    near = max(m, n, k) < NEAR and 2 * max(m * k, n * k, m * n) < LIMIT
 
     def suits(row: Mapping[str, Any]) -> bool:
-        return takes.get(row["kernel"], True) and able_at(row, m, n) and able(row)
+        if not takes.get(row["kernel"], True) or not _formed(row, m, n, a_by_k, b_by_k):
+            return False
+        if near and row["kernel"] not in SPLIT:
+            return able(row)
+        return not _beyond(row, m, n, k, a_by_k, b_by_k) and able(row)
 
     row = fastest(m, n, k, suits)
+    if row is None:
+        why = _beyond(table("matmul")["candidates"][-1], m, n, k, a_by_k, b_by_k) or "no candidate takes this form"
+        raise NoKernel(f"no kernel reaches M = {m}, N = {n}, K = {k}: {why}; split the product along M, N or K")
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
 
 
@@ -121,9 +137,24 @@ def reachable(sizes: Mapping[str, int], instead: str) -> None:
             raise NoKernel(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; {instead}")
 
 
-def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
-    """Bytes of the f32 parts that a split product leaves."""
-    return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0
+def _beyond(row: Mapping[str, Any], m: int, n: int, k: int, a_by_k: bool, b_by_k: bool) -> str:
+    """What of a product a row's kernel does not reach; empty if it reaches everything. Tensors may have 2 GiB and more:
+    a workgroup reaches 2 GiB from where its own rows begin, or, stored by k, the k-steps it has on their way. The parts
+    of a split product are added up by a kernel that reaches 2 GiB."""
+    knobs = row["knobs"]
+    ahead = K_STEP * (2 * int(knobs.get("DEPTH", MOST_DEPTH)) + 1)
+    spans = {
+        "the rows of A in a tile have": 2 * int(knobs["BM"]) * k,
+        "the rows of B in a tile have": 2 * int(knobs["BN"]) * k,
+        "the rows of C in a tile have": 2 * int(knobs["BM"]) * n,
+        "the k-steps of A on their way have": 2 * (ahead if a_by_k else K_STEP) * m,
+        "the k-steps of B on their way have": 2 * (ahead if b_by_k else K_STEP) * n,
+        "the parts of a split product have": 4 * int(knobs["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0,
+    }
+    most = 2 * max(m * k, n * k, m * n)
+    if most >= MOST_BYTES:
+        return f"a tensor has {most} bytes, {MOST_BYTES - 1} are reached"
+    return next((f"{what} {count} bytes, 2 GiB are reached" for what, count in spans.items() if count >= LIMIT), "")
 
 
 def matmul_with(
@@ -140,15 +171,17 @@ def matmul_with(
 ) -> Choice:
     """A row of the table made to fit these sizes and operands."""
     contiguous = [m if a_by_k else k, n if b_by_k else k]
+    kernel = str(row["kernel"])
     width, store = 2 * math.gcd(8, *contiguous), 2 * math.gcd(4, n)
+    if kernel not in DIRECT:
+        width = store if store < min(8, width) else width
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
-    if store < min(8, width):
+    if kernel in DIRECT and store < min(8, width):
         knobs["STORE"] = store
     if knobs.get("XM") == "auto":
         knobs["XM"] = map_of(m, n, int(knobs["BM"]), int(knobs["BN"]))
     elif not _even(knobs, m, n):
         knobs["XM"] = 0
-    kernel = str(row["kernel"])
     if kernel == "matmul_direct":
         return Choice("matmul_direct", kernel, knobs)
     if kernel == "split_direct":
@@ -168,10 +201,17 @@ def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str
     return Choice("elementwise", "combine", knobs)
 
 
-def able_at(row: Mapping[str, Any], m: int, n: int) -> bool:
-    """Whether a row's kernel reaches these sizes as the row says: groups of rows of tiles need an even XCD map."""
-    grouped = int(row["knobs"].get("GROUP", 1)) > 1
-    return _parts(row, m, n) < LIMIT and not (grouped and not _even(row["knobs"], m, n))
+def able_at(row: Mapping[str, Any], m: int, n: int, k: int) -> bool:
+    """Whether a row's kernel takes these sizes, in the plain layout."""
+    return _formed(row, m, n, False, False) and not _beyond(row, m, n, k, False, False)
+
+
+def _formed(row: Mapping[str, Any], m: int, n: int, a_by_k: bool, b_by_k: bool) -> bool:
+    """Whether a row's tile can be turned, and its groups of rows of tiles have an even XCD map."""
+    knobs = row["knobs"]
+    if (a_by_k and knobs["BM"] not in TURNED) or (b_by_k and knobs["BN"] not in TURNED):
+        return False
+    return knobs.get("GROUP", 1) == 1 or _even(knobs, m, n)
 
 
 def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:

@@ -40,8 +40,8 @@ class Candidates:
         models = [(model_of(row, table["combine"]), row) for row in table["candidates"]]
         return Candidates(Chip(**table["chip"]), exact, models)
 
-    def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row:
-        """The row to take; `able` says whether a row's kernel can do what is asked."""
+    def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row | None:
+        """The row to take, None if there is none; `able` says whether a row's kernel can do what is asked."""
         for row in self.exact.get((m, n, k), ()):
             if able(row):
                 return row
@@ -56,8 +56,6 @@ class Candidates:
                 us = estimated(chip, model, row, m, n, k)
                 if us < least:
                     best, least = row, us
-        if best is None:
-            raise LookupError(f"no candidate of the table takes {m} x {n} x {k}")
         return best
 
 
@@ -76,6 +74,6 @@ def candidates() -> Candidates:
     return Candidates.of(json.loads(TABLE.read_text(encoding="utf-8")))
 
 
-def fastest(m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row:
-    """The library's row for these sizes."""
+def fastest(m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row | None:
+    """The library's row for these sizes, None if there is none."""
     return candidates().fastest(m, n, k, able)

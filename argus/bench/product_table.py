@@ -2,20 +2,22 @@
 
     models, combine = trained(CANDIDATES, drawn(TRAINED, 48), Kept())
 
-Times are taken in passes. First a plain guess says which candidates come near the best at a shape; those are timed and
-fitted, and the next pass knows better who comes near, in a narrower band. Every time is kept, so a pass that is run
-again, or after a candidate was added, takes only what is new.
+A plain guess says which candidates come near the best at a shape; those are timed. Small products, whose times cost
+little, come first, and after every few the candidates are fitted to what is known, so that large products are timed
+with few of them. A second pass, in a narrower band, finds what the first one did not know to be near. Every time is
+kept: a run again, or with one more candidate, takes only what is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from argus import machine
 from argus.bench.contestant import compiled
-from argus.bench.kept import Kept, LaunchAccount, Timed
+from argus.bench.kept import Kept, LaunchAccount
 from argus.bench.product_fit import Sample, chip_of, combining, fitted
 from argus.bench.product_shapes import Shape
 from argus.bench.product_times import CandidateRefused, accounts
@@ -24,11 +26,13 @@ from argus.clock.recorded import kernel_resources
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.ops.choice import Choice, able_at, matmul_with
-from argus.ops.product_time import Model, estimate
+from argus.ops.product_time import Model, estimate, model_of
 
 Row = Mapping[str, Any]
-BANDS = (1.6, 1.3, 1.15)
+BANDS = (1.4, 1.2)
 """How far from the best estimate a candidate is timed, pass by pass."""
+OFTEN = 6
+"""Shapes after which the candidates are fitted again."""
 USUAL = (1024, 1024, 1024)
 
 
@@ -82,14 +86,31 @@ def trained(
 ) -> list[Entrant]:
     """The candidates, fitted to times at these shapes."""
     field_ = entrants(candidates)
+    ordered = sorted(shapes, key=math.prod)
     for band in bands:
-        for shape in sorted(shapes, key=lambda shape: shape[0] * shape[1] * shape[2]):
-            for entrant, choice, _ in near(field_, shape, band):
-                time, launches = accounts(choice, shape, kept)
-                if not time.why:
-                    entrant.learn(choice, shape, launches)
-        fit(field_)
+        for start in range(0, len(ordered), OFTEN):
+            for shape in ordered[start : start + OFTEN]:
+                for entrant, choice, _ in near(field_, shape, band):
+                    time, launches = accounts(choice, shape, kept)
+                    if not time.why:
+                        entrant.learn(choice, shape, launches)
+            fit(field_)
     return field_
+
+
+def of_table(candidates: Sequence[Row], table: Mapping[str, Any]) -> list[Entrant]:
+    """The candidates with the numbers of a table; those it does not know have a plain guess."""
+    known = {_name(row): model_of(row, table["combine"]) for row in table["candidates"]}
+    found = entrants([row for row in candidates if _name(row) not in known])
+    for row in candidates:
+        if _name(row) in known:
+            model = known[_name(row)]
+            found.append(Entrant(row, model.room, model))
+    return found
+
+
+def _name(row: Row) -> str:
+    return f"{row['kernel']} {sorted(row['knobs'].items())}"
 
 
 def near(field_: Sequence[Entrant], shape: Shape, band: float) -> list[tuple[Entrant, Choice, float]]:

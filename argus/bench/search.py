@@ -20,10 +20,10 @@ from argus.bench.candidates import CANDIDATES
 from argus.bench.kept import Kept, Timed
 from argus.bench.product_fit import chip_of, to_json
 from argus.bench.product_shapes import Shape, drawn
-from argus.bench.product_table import BANDS, Entrant, near, trained
+from argus.bench.product_table import BANDS, Entrant, near, of_table, trained
 from argus.bench.product_times import timed
 from argus.clock import LABEL
-from argus.ops.choice import KERNELS, Choice
+from argus.ops.choice import KERNELS, Choice, table
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
 
@@ -51,14 +51,14 @@ class Found:
     estimate: float
 
 
-def field_of(kept: Kept) -> list[Entrant]:
-    """The candidates, fitted; where every time is kept that takes seconds."""
-    return trained(CANDIDATES, [*drawn(TRAINED, SHAPES_TRAINED), *SHAPES], kept, BANDS)
+def known_field() -> list[Entrant]:
+    """The candidates with the numbers of the library's table."""
+    return of_table(CANDIDATES, table("matmul"))
 
 
 def searched(shape: Shape, kept: Kept, field: Sequence[Entrant] | None = None, band: float = BAND) -> list[Found]:
     """Every candidate whose estimate comes near the best, the fastest first, those that cannot be built last."""
-    entrants = field_of(kept) if field is None else field
+    entrants = known_field() if field is None else field
     found = [
         Found(entrant.row, choice, timed(choice, shape, kept), guess)
         for entrant, choice, guess in near(entrants, shape, band)
@@ -90,7 +90,7 @@ def rows(
 
 def made(kept: Kept, proved: Callable[[Found], bool] = _proved) -> dict[str, Any]:
     """The whole table."""
-    field = field_of(kept)
+    field = trained(CANDIDATES, [*drawn(TRAINED, SHAPES_TRAINED), *SHAPES], kept, BANDS)
     return {
         "rule": RULE,
         "clock": LABEL,
@@ -102,10 +102,10 @@ def made(kept: Kept, proved: Callable[[Found], bool] = _proved) -> dict[str, Any
     }
 
 
-def write(table: Mapping[str, Any], path: Path = KERNELS / "matmul.json") -> None:
+def write(made_table: Mapping[str, Any], path: Path = KERNELS / "matmul.json") -> None:
     """The table, a row a line."""
     entries = []
-    for name, value in table.items():
+    for name, value in made_table.items():
         if name in ("rows", "candidates"):
             lines = ",\n".join(f"  {json.dumps(row)}" for row in value)
             entries.append(f' "{name}": [\n{lines}\n ]')

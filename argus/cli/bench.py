@@ -147,7 +147,7 @@ def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]
 
 
 def _holdout(args: argparse.Namespace, kept: Kept) -> None:
-    shapes, field = drawn(args.seed, args.count), search.field_of(kept)
+    shapes, field = drawn(args.seed, args.count), search.known_field()
     judged = list(holdout.regrets(shapes, kept, field))
     decision = holdout.decision_us(shapes)
     if args.json:

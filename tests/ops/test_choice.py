@@ -9,11 +9,7 @@ import pytest
 from argus.device.guards import check_sizes
 from argus.lang import read
 from argus.ops.choice import (
-    DOUBT,
-    HBM,
-    LAUNCH,
     NoKernel,
-    carried,
     choose_elementwise,
     choose_matmul,
     choose_rows,
@@ -65,28 +61,6 @@ def test_a_row_of_these_sizes_decides() -> None:
         m, n, k = row["M"], row["N"], row["K"]
         known = [r for r in table("matmul")["rows"] if (r["M"], r["N"], r["K"]) == (m, n, k)]
         assert choose_matmul(m, n, k, "bf16").knobs["BM"] == known[0]["knobs"]["BM"]
-
-
-def row(m: int, tile: int, us: float) -> dict[str, object]:
-    knobs = {"BM": tile, "BN": tile, "WM": 2, "WN": 2, "INST": 32, "DEPTH": 1, "STAGES": 1, "XM": 0, "GROUP": 1}
-    return {"M": m, "N": m, "K": m, "kernel": "matmul", "knobs": knobs, "us": us}
-
-
-def test_a_time_is_carried_over_by_rounds_and_steps() -> None:
-    large = row(4096, 256, 200.0)
-    assert carried(large, 4096, 4096, 4096) == 200.0
-    assert carried(large, 4096, 4096, 8192) == pytest.approx((LAUNCH + 2 * (200.0 - LAUNCH)) * DOUBT)
-    assert carried(large, 8192, 4096, 4096) == pytest.approx((LAUNCH + 2 * (200.0 - LAUNCH)) * DOUBT)
-    assert carried(large, 2048, 4096, 4096) == pytest.approx(200.0 * DOUBT)
-    assert carried(large, 64, 65536, 64) >= 2 * 64 * 65536 / HBM
-
-
-def test_between_the_rows_the_least_time_decides() -> None:
-    rows = [row(1024, 64, 10.0), row(4096, 256, 200.0)]
-    assert choose_matmul(1280, 1280, 1280, "bf16", rows=rows).knobs["BM"] == 64
-    assert choose_matmul(3584, 3584, 3584, "bf16", rows=rows).knobs["BM"] == 256
-    near_is_slow = [*rows, row(2048, 64, 500.0)]
-    assert choose_matmul(2304, 2304, 2304, "bf16", rows=near_is_slow).knobs["BM"] == 256
 
 
 def test_a_short_product_is_not_split() -> None:

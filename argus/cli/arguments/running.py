@@ -48,7 +48,7 @@ argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of t
 argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
 argus bench kernelbench DIR --run-python --dtype f32 --no-time      KernelBench's tasks as plans of proved kernels
 argus bench agents DIR --solutions FILE --run-python      other agents' kernels as found (docs/agents_bench.md)
-argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
+argus bench gemm --holdout --seed 7 --count 60     what the dispatcher loses at shapes drawn by a seed
 argus bench gemm --ray auto                        one row per worker of a Ray cluster (docs/many_machines.md)
 
 Triton's columns need the extra `bench` (pip install 'argus-kernels[bench]'); without it they stay empty.
@@ -141,6 +141,8 @@ def _register_tune(verbs: Any) -> None:
     parser.add_argument("file", nargs="?", metavar="MODULE.py", help="a class Model, get_init_inputs(), get_inputs()")
     parser.add_argument("--product", action="append", default=[], metavar="MxNxK", help="a product instead of a module")
     parser.add_argument("--kernelbench", type=Path, metavar="DIR", help="tasks of KernelBench instead of a module")
+    parser.add_argument("--seed", type=int, default=0, help="with --holdout: draws the shapes (default 0)")
+    parser.add_argument("--count", type=int, default=60, metavar="N", help="with --holdout: shapes (default 60)")
     parser.add_argument("--level", type=int, choices=(1, 2), help="kernelbench: one level")
     parser.add_argument("--task", metavar="N", help="kernelbench: one task, or several: 1,3,40-49")
     parser.add_argument("--dtype", choices=("f32", "bf16"), default="bf16", help="element type of module and inputs")
@@ -200,7 +202,7 @@ def _register_bench(verbs: Any) -> None:
         ("--ablate", "all but fp8 and elementwise: one optimization removed at a time"),
         ("--search", "gemm, attention, moe: every candidate of the dispatch table"),
         ("--write", "with --search: write the dispatch table"),
-        ("--holdout", "gemm: the dispatcher without each of its shapes"),
+        ("--holdout", "gemm: what the dispatcher loses at shapes drawn by --seed"),
         ("--right", "moe: sampled workgroups against float64"),
     ):
         parser.add_argument(flag, action="store_true", help=text)

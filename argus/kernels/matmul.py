@@ -17,8 +17,8 @@ from argus import bf16, f16, f32
 from argus.gfx942 import mfma_16x16x16_bf16, mfma_16x16x16_f16, mfma_32x32x8_bf16, mfma_32x32x8_f16
 
 DTYPE = ag.knob("bf16", legal=("bf16", "f16"), why="element type of A, B and C")
-BM = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="rows of C per workgroup")
-BN = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="columns of C per workgroup")
+BM = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256, 288), why="rows of C per workgroup")
+BN = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256, 288), why="columns of C per workgroup")
 WM = ag.knob(2, legal=(1, 2, 4), why="waves along M")
 WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
 INST = ag.knob(32, legal=(16, 32), why="matrix instruction: 32x32x8 or 16x16x16")

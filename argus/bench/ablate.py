@@ -18,7 +18,7 @@ from argus.clock.protocol import Protocol
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import KnobValue
 from argus.lang.errors import ProgramError
-from argus.ops.choice import BYTES, Choice, choose_matmul, choose_rows, table
+from argus.ops.choice import BYTES, Choice, choose_matmul, choose_rows
 from argus.pipeline import Unproved
 
 EIGHT = {"WM": 2, "WN": 4}

@@ -28,6 +28,11 @@ def _staged(bm: int, bn: int, inst: int, depth: int, stages: int, xm: int | str 
     return {"kernel": "matmul", "knobs": knobs}
 
 
+def _filling(bm: int, bn: int) -> Row:
+    knobs = {"BM": bm, "BN": bn, "WM": 2, "WN": 2, "INST": 16, "XM": "auto", "GROUP": 1}
+    return {"kernel": "matmul_tiles", "knobs": knobs}
+
+
 def _split(row: Row, splits: int) -> Row:
     kernel = "split_direct" if row["kernel"] == "matmul_direct" else "split"
     return {"kernel": kernel, "knobs": {**row["knobs"], "XM": 0, "SPLITS": splits}}
@@ -52,6 +57,8 @@ CANDIDATES: tuple[Row, ...] = (
     _staged(128, 256, 32, 1, 1),
     _staged(256, 256, 32, 1, 1),
     _staged(256, 256, 32, 1, 1, xm=2, group=4),
+    *(_filling(bm, bn) for bm, bn in ((256, 224), (224, 256), (256, 192), (192, 256), (192, 224), (192, 192))),
+    *(_filling(bm, bn) for bm, bn in ((160, 192), (128, 224), (128, 192), (192, 128), (96, 192))),
     _split(_direct(32, 16, 4, 1, 1, 4), 4),
     _split(_direct(16, 32, 4, 1, 1, 4), 4),
     _split(_SMALL, 4),

@@ -94,7 +94,8 @@ def decision_us(shapes: Sequence[Shape]) -> tuple[float, float]:
 def table(judged: Sequence[Judged]) -> str:
     """Markdown; times are simulated."""
     lines = [
-        "| M x N x K, not in the table | choice, µs (simulated) | fastest candidate, µs (simulated) | choice to fastest | timed |",
+        "| M x N x K, without a row | choice, µs (simulated) | fastest candidate, µs (simulated) | choice to fastest "
+        "| timed |",
         "|---|---|---|---|---|",
     ]
     for one in judged:
@@ -114,6 +115,6 @@ def summary(judged: Sequence[Judged], band: float, decision: tuple[float, float]
     return (
         f"{len(judged)} shapes: geometric mean {geometric_mean(judged):.4f}, worst {worst.regret:.3f} at "
         f"{' x '.join(map(str, worst.shape))}; a decision takes {decision[0]:.0f} µs, {decision[1]:.0f} at the slowest "
-        f"shape\ncandidates whose estimate is above {band} of the least were not timed, but at {len(whole)} shapes, where "
-        f"the fastest was outside {beyond} times"
+        f"shape\ncandidates whose estimate is above {band} of the least were not timed, but at {len(whole)} shapes, "
+        f"where the fastest was outside {beyond} times"
     )

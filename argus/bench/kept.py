@@ -3,7 +3,7 @@
     store = Kept(Path("out/bench"))
     store.time("triton 256x256x64 ... at 4096 x 4096 x 4096", lambda: contestant(...))     -> Timed(us, mhz, "")
 
-    store.timed_parts("ours 256x256 at ...", lambda: contestant(...))     -> (Timed(...), [LaunchAccount(us, mhz, rounds, profile)])
+    store.timed_parts("ours ... at 4096 x 4096 x 4096", lambda: contestant(...))  -> (Timed(...), [LaunchAccount(...)])
 
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
 sizes) and by the clock: a digest of the files that time a launch (`argus.provenance`). A clock that was changed takes

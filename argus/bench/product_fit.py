@@ -161,7 +161,9 @@ def _with_times(model: Model, samples: Sequence[Sample]) -> Model:
 
     def made(moves: Floats) -> Model:
         apart, start, each, again, skew, wait, *step = (a * math.exp(b) for a, b in zip(first, moves, strict=True))
-        return replace(model, apart=apart, start=start, each=each, again=again, skew=skew, wait=min(wait, 1.0), step=step)
+        return replace(
+            model, apart=apart, start=start, each=each, again=again, skew=skew, wait=min(wait, 1.0), step=step
+        )
 
     points = [
         (sample, clock, math.log(sample.account.profile.busy_microseconds(clock)))
@@ -171,9 +173,7 @@ def _with_times(model: Model, samples: Sequence[Sample]) -> Model:
 
     def errors(moves: Floats) -> Floats:
         tried = made(moves)
-        known = {
-            id(s): parts_of(chip, tried, *s.shape, s.xm, s.group) for s in samples
-        }
+        known = {id(s): parts_of(chip, tried, *s.shape, s.xm, s.group) for s in samples}
         off = [math.log(busy(chip, tried, known[id(s)], clock)) - wanted for s, clock, wanted in points]
         return np.concatenate([np.array(off), PULL * moves])
 

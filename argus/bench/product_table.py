@@ -20,7 +20,7 @@ from argus.bench.contestant import compiled
 from argus.bench.kept import Kept, LaunchAccount
 from argus.bench.product_fit import Sample, chip_of, combining, fitted
 from argus.bench.product_shapes import Shape
-from argus.bench.product_times import CandidateRefused, accounts
+from argus.bench.product_times import accounts
 from argus.clock.model import room_for
 from argus.clock.recorded import kernel_resources
 from argus.ir.compile_error import CompileError

@@ -3,9 +3,9 @@
     best = searched((2048, 2048, 2048), kept)      -> [Found(row, Choice(...), time), ...], fastest first
     write(*made(kept))                             the table: numbers of every candidate, and rows of SHAPES
 
-The numbers of the candidates (`argus.bench.product_table`) are fitted at the shapes `drawn(TRAINED, SHAPES_TRAINED)` and
-at SHAPES, which have rows besides: shape, kernel, knobs and time. The fastest kernel has a row; if it has one layout and
-no bias, the fastest of the others has a row too. Candidates whose estimate is far from the best are not timed.
+The numbers of the candidates (`argus.bench.product_table`) are fitted at the shapes `drawn(TRAINED, SHAPES_TRAINED)`
+and at SHAPES, which have rows besides: shape, kernel, knobs and time. The fastest kernel has a row; if it has one
+layout and no bias, the fastest of the others has a row too. Candidates whose estimate is far from the best are not timed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from argus.ops.choice import KERNELS, Choice, table
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
 
-RULE = "a row of these very sizes, else the least estimate of all candidates that can do what is asked (ops/product_time.py)"
+RULE = "a row of these very sizes, else the least estimate of what can do what is asked (ops/product_time.py)"
 SQUARES = (1024, 2048, 4096, 8192, 16384)
 FEW = (16, 64, 128)
 WEIGHTS = ((8192, 8192), (28672, 8192))

@@ -189,6 +189,10 @@ def matmul_with(
     knobs |= {"A_T": a_by_k, "B_T": b_by_k}
     if kernel == "split":
         return Choice("matmul", "split", knobs, finishing(dtype, knobs["SPLITS"], n, bias, activation))
+    if kernel == "matmul_tiles":
+        if bias or activation != "none":
+            return Choice(kernel, "linear_tiles", {**knobs, "ACT": activation})
+        return Choice(kernel, kernel, knobs)
     if bias or activation != "none":
         return Choice("matmul", "linear", {**knobs, "ACT": activation})
     return Choice("matmul", "matmul", knobs)

@@ -5,18 +5,19 @@
 
 The formula has the terms of the clock (`argus.clock.launch`, `argus.clock.power`):
 
-    compute   rounds of workgroups on the fullest compute unit. A round of r workgroups takes `start` + `each` * r clocks
-              (`again` of that if it follows another) and for every k-step `step[r - 1]` clocks, `skew` * r more where
-              all rows start inside a cache line. The share `wait` is waiting for memory: fewer clocks at a lower clock.
-    l2        lines that miss the L1s
-    fabric    lines that miss the L2s: the rows and columns of tiles that an XCD works on at a time
-    hbm       every tensor once
+    compute   rounds of workgroups on the fullest compute unit. One of r workgroups takes `start` + `each` * r clocks
+              (`again` of that if it follows another), and for every k-step `step[r - 1]` clocks, with `skew` * r more
+              where all rows start inside a cache line. The share `wait` of it is waiting for memory, which takes fewer
+              clocks when the clock is low, and more where HBM is busy.
+    fill      lines that miss its L1, and `pull` those of them that miss the L2
+    l2        the same lines of the whole chip; `fabric`: those that miss the L2s, which are the rows and columns of
+              tiles that an XCD works on at a time; `hbm`: every tensor once, or what the Infinity Cache cannot hold
     power     `work` (watts times clocks of a compute unit) of a workgroup, of its steps, of skewed steps; energy of
               bytes; idling between launches. The clock is the one at which the mean power meets the limit.
 
-Nothing overlaps the first `apart` clocks. The parts overlap, and what counts is their 4-norm: near the longest, up to a
-fifth more where two are alike. What the formula does not know: how the Infinity Cache ages, conflicts in caches, unequal workgroups. `argus.bench.product_fit`
-finds the numbers on the clock.
+Nothing overlaps the first `apart` clocks. Then compute, fill and pull overlap, and what counts is their 4-norm: near
+the longest, up to a fifth more where two are alike. What the formula does not know: how the Infinity Cache ages,
+conflicts in caches, unequal workgroups. `argus.bench.product_fit` finds the numbers on the clock.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Parts(NamedTuple):
 def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> Model:
     """The numbers of a candidate of the table."""
     knobs = row["knobs"]
-    shape = {
+    shape: dict[str, Any] = {
         "bm": int(knobs["BM"]),
         "bn": int(knobs["BN"]),
         "splits": int(knobs.get("SPLITS", 1)),
@@ -120,7 +121,7 @@ def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> M
 
 def steps_of(model: Model, k: int) -> int:
     """K-steps of a wave."""
-    return -(-(-(-k // K_STEP)) // model.span) * model.turn
+    return -(-k // (K_STEP * model.span)) * model.turn
 
 
 def skewed(k: int) -> float:
@@ -151,8 +152,8 @@ def at_least(chip: Chip, model: Model, m: int, n: int, steps: int, skew: float) 
 def powered_at_least(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float:
     """us below `estimate`, given a smaller bound: a run of so many clocks, whose work must be within the power limit.
 
-    With f the clock and T the time, f is at least clocks / T, and the power (work / clocks + base) * (f / top) ** exponent
-    is at most (limit - idle) * (1 + launch / T). So T is at least clocks / top times the root of what power is too much.
+    With f the clock and T the time, f is at least clocks / T, and (work / clocks + base) * (f / top) ** exponent is at
+    most (limit - idle) * (1 + launch / T). So T is at least clocks / top times the root of what power is too much.
     """
     grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
     steps = steps_of(model, k)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from argus.plan.carried_tiles import DOUBT, HBM, LAUNCH, carried, carried_row

@@ -25,7 +25,7 @@ from argus.clock import LABEL
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.lang.imports import text_with_imports
-from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
+from argus.ops.choice import DIRECT, KERNELS, SPLIT, Choice, choose_matmul, matmul_with
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
 
@@ -57,7 +57,9 @@ class Found:
     time: Timed
 
 
-def _direct(bm: int, bn: int, wk: int, wm: int, wn: int, together: bool, xm: int, depth: int = 2) -> dict[str, Any]:
+def _direct(
+    bm: int, bn: int, wk: int, wm: int, wn: int, together: bool, xm: int | str, depth: int = 2
+) -> dict[str, Any]:
     knobs = {
         "BM": bm, "BN": bn, "WK": wk, "WM": wm, "WN": wn, "INST": 16, "DEPTH": depth, "TOGETHER": together, "XM": xm,
     }  # fmt: skip
@@ -72,13 +74,22 @@ def _staged(bm: int, bn: int, inst: int, depth: int, stages: int, xm: int, group
 
 
 def _split(row: Mapping[str, Any], splits: int) -> dict[str, Any]:
-    return {"kernel": "split", "knobs": {**row["knobs"], "XM": 0, "GROUP": 1, "SPLITS": splits}}
+    """A staged or direct row with K divided over workgroups."""
+    knobs = {**row["knobs"], "XM": 0, "SPLITS": splits}
+    if row["kernel"] == "matmul_direct":
+        return {"kernel": "split_direct", "knobs": knobs}
+    return {"kernel": "split", "knobs": {**knobs, "GROUP": 1}}
 
 
 _SMALL, _MIDDLE = _staged(64, 64, 16, 4, 2, 2), _staged(128, 128, 32, 2, 1, 4)
 CANDIDATES: tuple[Mapping[str, Any], ...] = (
     *(_direct(bm, 64, 4, 1, 1, False, 0) for bm in (16, 32, 64)),
+    _direct(16, 16, 4, 1, 1, False, 0, depth=4),
     _direct(16, 32, 4, 1, 1, False, 0, depth=4),
+    _direct(32, 32, 4, 1, 1, False, 0, depth=4),
+    *(_direct(bm, bn, 4, 1, 1, False, "auto") for bm, bn in ((32, 64), (64, 32))),
+    *(_direct(bm, bn, 2, 2, 1, True, "auto") for bm, bn in ((64, 64), (96, 64), (128, 64), (96, 96))),
+    *(_direct(bm, bn, 1, 2, 2, True, "auto") for bm, bn in ((96, 128), (128, 96), (128, 128))),
     _direct(64, 64, 2, 2, 1, True, 2),
     _direct(64, 64, 2, 2, 1, True, 0),
     _direct(128, 64, 2, 2, 1, True, 2),
@@ -92,6 +103,7 @@ CANDIDATES: tuple[Mapping[str, Any], ...] = (
     _split(_SMALL, 4),
     _split(_MIDDLE, 4),
     _split(_MIDDLE, 8),
+    _split(_direct(32, 32, 4, 1, 1, False, 0, depth=4), 16),
 )
 
 
@@ -106,7 +118,7 @@ def _sensible(row: Mapping[str, Any], shape: Shape) -> bool:
         return False
     if kernel == "matmul_direct":
         return m < 1024 or bool(knobs["XM"])
-    return tiles <= 152 if kernel == "split" else tiles >= 24
+    return tiles <= 152 if kernel in SPLIT else tiles >= 24
 
 
 def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] = CANDIDATES) -> list[Found]:
@@ -150,7 +162,7 @@ def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = 
     """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
         good = [f for f in searched(shape, kept) if not f.time.why]
-        any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
+        any_layout = [f for f in good if f.row["kernel"] not in DIRECT]
         chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
         for found in dict.fromkeys(found for found in chosen if found is not None):
             sizes = dict(zip("MNK", shape, strict=True))

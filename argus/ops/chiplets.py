@@ -1,7 +1,7 @@
 """Which tiles of a product go to which chiplet: the knobs XM and BAND of kernels whose `place` deals tiles out to XCDs.
 
     map_of(4096, 462, 128, 64)      -> {"XM": 8}: an XCD takes every eighth row of tiles and all columns
-    map_of(1408, 1408, 128, 64)     -> {"XM": 0, "BAND": 1}: each XCD takes an eighth of 11 x 22 tiles, row by row
+    map_of(1408, 1408, 128, 64)     -> {"XM": 0, "BAND": 11}: an XCD takes some columns of 11 x 22 tiles
 
 Workgroup number % 8 is the XCD, and every XCD has its own L2: the map decides how many rows of A and of B are read by
 several of them. With XM, XCDs take every XM-th row of tiles and every (8 // XM)-th column; counts that are no multiples

@@ -1,8 +1,7 @@
 """The kernels and knobs among which the dispatcher of matrix products chooses: to add one, add a line.
 
-    argus bench gemm --search --write      times it where it may win, and writes its numbers into the table
+argus bench gemm --search --write      times it where it may win, and writes its numbers into the table
 
-XM is "auto" (`argus.ops.chiplets`) for kernels that deal tiles out to XCDs.
 """
 
 from __future__ import annotations
@@ -43,13 +42,16 @@ CANDIDATES: tuple[Row, ...] = (
     _direct(16, 16, 4, 1, 1, 4),
     _direct(16, 32, 4, 1, 1, 4),
     _direct(16, 64, 4, 1, 1),
+    _direct(32, 32, 4, 1, 1, 4),
     _direct(32, 64, 4, 1, 1),
+    _direct(64, 32, 4, 1, 1),
     _direct(64, 64, 4, 1, 1),
     _direct(64, 64, 2, 2, 1, together=True),
     _direct(96, 64, 2, 2, 1, together=True),
     _direct(128, 64, 2, 2, 1, together=True),
     _direct(96, 96, 2, 2, 1, together=True),
     _direct(96, 128, 1, 2, 2, together=True),
+    _direct(128, 96, 1, 2, 2, together=True),
     _direct(128, 128, 1, 2, 2, together=True),
     _SMALL,
     _MIDDLE,
@@ -59,8 +61,7 @@ CANDIDATES: tuple[Row, ...] = (
     _staged(256, 256, 32, 1, 1, xm=2, group=4),
     *(_filling(bm, bn) for bm, bn in ((256, 224), (224, 256), (256, 192), (192, 256), (192, 224), (192, 192))),
     *(_filling(bm, bn) for bm, bn in ((160, 192), (128, 224), (128, 192), (192, 128), (96, 192))),
-    _split(_direct(32, 16, 4, 1, 1, 4), 4),
-    _split(_direct(16, 32, 4, 1, 1, 4), 4),
+    _split(_direct(32, 32, 4, 1, 1, 4), 16),
     _split(_SMALL, 4),
     _split(_MIDDLE, 4),
     _split(_MIDDLE, 8),

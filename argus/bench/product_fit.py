@@ -39,7 +39,7 @@ class Sample:
     """A launch of a candidate at a shape: the order of its workgroups over the XCDs, and its account."""
 
     shape: Shape
-    xm: int
+    order: int
     group: int
     account: LaunchAccount
 
@@ -173,7 +173,7 @@ def _with_times(model: Model, samples: Sequence[Sample]) -> Model:
 
     def errors(moves: Floats) -> Floats:
         tried = made(moves)
-        known = {id(s): parts_of(chip, tried, *s.shape, s.xm, s.group) for s in samples}
+        known = {id(s): parts_of(chip, tried, *s.shape, s.order, s.group) for s in samples}
         off = [math.log(busy(chip, tried, known[id(s)], clock)) - wanted for s, clock, wanted in points]
         return np.concatenate([np.array(off), PULL * moves])
 

@@ -26,7 +26,8 @@ from argus.clock.recorded import kernel_resources
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.ops.choice import Choice, able_at, matmul_with
-from argus.ops.product_time import Model, estimate, model_of
+from argus.ops.product_choice import estimated, order_of
+from argus.ops.product_time import Model, model_of
 
 Row = Mapping[str, Any]
 BANDS = (1.4, 1.2)
@@ -50,13 +51,14 @@ class Entrant:
         """What it becomes at these sizes; None if it cannot do them, or becomes another candidate."""
         return matmul_with(self.row, *shape, "bf16") if able_at(self.row, *shape) else None
 
-    def estimate(self, choice: Choice, shape: Shape) -> float:
-        return estimate(chip_of(), self.model, *shape, int(choice.knobs["XM"]), int(choice.knobs.get("GROUP", 1)))
+    def estimate(self, shape: Shape) -> float:
+        return estimated(chip_of(), self.model, self.row, *shape)
 
     def learn(self, choice: Choice, shape: Shape, launches: Sequence[LaunchAccount]) -> None:
         knobs = choice.knobs
         words = f"{choice.text()} at {shape}"
-        self.samples[words] = Sample(shape, int(knobs["XM"]), int(knobs.get("GROUP", 1)), launches[0])
+        order = order_of(self.row, self.model, *shape[:2])
+        self.samples[words] = Sample(shape, order, int(knobs.get("GROUP", 1)), launches[0])
         if len(launches) > 1:
             parts = (4.0 * int(knobs["SPLITS"]) + 2.0) * shape[0] * shape[1]
             self.added[words] = parts, launches[1].us
@@ -119,14 +121,16 @@ def near(field_: Sequence[Entrant], shape: Shape, band: float) -> list[tuple[Ent
     for entrant in field_:
         choice = entrant.at(shape)
         if choice is not None:
-            found.setdefault(choice.text(), (entrant, choice, entrant.estimate(choice, shape)))
+            found.setdefault(choice.text(), (entrant, choice, entrant.estimate(shape)))
     ordered = sorted(found.values(), key=lambda each: each[2])
     return [each for each in ordered if each[2] <= band * ordered[0][2]]
 
 
 def tile_of(row: Row) -> tuple[Any, ...]:
     """What candidates have in common that differ in the order of workgroups alone: they share their numbers."""
-    return row["kernel"], *((name, value) for name, value in row["knobs"].items() if name not in ("XM", "GROUP"))
+    return row["kernel"], *(
+        (name, value) for name, value in row["knobs"].items() if name not in ("XM", "BAND", "GROUP")
+    )
 
 
 def fit(field_: Sequence[Entrant]) -> None:

@@ -35,6 +35,11 @@ STORE = ag.knob(
 )
 KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of 64: mask the last step")
 XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
+BAND = ag.knob(
+    0,
+    legal=tuple(range(17)),
+    why="each XCD has neighboring tiles, whatever their number, in bands of so many rows, a divisor of theirs; 0: XM",
+)
 SPLITS = ag.knob(
     4, legal=(2, 3, 4, 5, 6, 7, 8, 16), why="split_direct: workgroups that share a tile of C, each with a part of K"
 )
@@ -81,7 +86,11 @@ SUM = ag.Owner(
 
 
 def place(M, N):
-    """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column."""
+    """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column, or
+    neighboring tiles in bands."""
+    if BAND:
+        z, bn, y = ag.grid(ag.cdiv(M, BM * BAND), ag.cdiv(N, BN), BAND, order=ag.xcd(8))
+        return z * BAND + y, bn
     if XM == 0:
         return ag.grid(ag.cdiv(M, BM), ag.cdiv(N, BN))
     y, z, x = ag.grid(ag.cdiv(M, BM * XM), ag.cdiv(N, BN * (8 // XM)), 8)

@@ -179,7 +179,7 @@ def matmul_with(
     if kernel in DIRECT and store < min(8, width):
         knobs["STORE"] = store
     if knobs.get("XM") == "auto":
-        knobs["XM"] = map_of(m, n, int(knobs["BM"]), int(knobs["BN"]))
+        knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
     elif not _even(knobs, m, n):
         knobs["XM"] = 0
     if kernel == "matmul_direct":

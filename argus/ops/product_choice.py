@@ -16,12 +16,25 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from argus.ops.chiplets import map_of
-from argus.ops.product_time import K_STEP, Chip, Model, at_least, estimate, model_of, powered_at_least, skewed
+from argus.gfx942.chip import XCDS
+from argus.ops.chiplets import MAPS
+from argus.ops.product_time import (
+    K_STEP,
+    NEIGHBORS,
+    Chip,
+    Model,
+    at_least,
+    estimate,
+    model_of,
+    powered_at_least,
+    skewed,
+)
 
 TABLE = Path(__file__).parents[1] / "kernels" / "matmul.json"
 Row = Mapping[str, Any]
 BY_BOUND = itemgetter(0)
+BANDED = ("matmul_direct",)
+"""Kernels whose tiles may be dealt out in bands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +73,25 @@ class Candidates:
 
 
 def estimated(chip: Chip, model: Model, row: Row, m: int, n: int, k: int) -> float:
-    """us of a candidate with the XCD map it would have at these sizes."""
-    knobs = row["knobs"]
-    xm = knobs["XM"]
-    if xm == "auto":
-        xm = map_of(m, n, model.bm, model.bn)
-    return estimate(chip, model, m, n, k, xm, knobs.get("GROUP", 1))
+    """us of a candidate with the order of tiles over XCDs that it would have at these sizes."""
+    return estimate(chip, model, m, n, k, order_of(row, model, m, n), row["knobs"].get("GROUP", 1))
+
+
+def order_of(row: Row, model: Model, m: int, n: int) -> int:
+    """As `argus.ops.chiplets` would find it; bands of neighbors are taken to be as good as the best of them."""
+    xm: int | str = row["knobs"]["XM"]
+    if xm != "auto":
+        return int(xm)
+    if row["kernel"] in BANDED:
+        return NEIGHBORS
+    rows, columns = -(-m // model.bm), -(-n // model.bn)
+    best, least = 0, 0.0
+    for along in MAPS:
+        if rows % along == 0 and columns * along % XCDS == 0:
+            read = rows / along * model.bm + columns * along / XCDS * model.bn
+            if not best or read < least:
+                best, least = along, read
+    return best
 
 
 @cache

@@ -34,6 +34,8 @@ LINE = 64
 """Elements of two bytes in a cache line."""
 CLOCK_STEPS = 3
 """Steps from the highest clock towards the one that power allows; the last changes the time by less than 1 %."""
+NEIGHBORS = -1
+"""Order of workgroups in which each XCD has neighboring tiles (`BAND`); other orders are the XCDs along M, 0: by rows."""
 SLOWEST = 500.0
 """MHz that every launch may have."""
 
@@ -164,17 +166,25 @@ def powered_at_least(chip: Chip, model: Model, m: int, n: int, k: int, us: float
     return us if much <= 1 else max(us, chip.launch + clocks / chip.top * much ** (1 / chip.exponent))
 
 
-def fabric_rows(model: Model, m: int, n: int, xm: int, group: int) -> tuple[float, float]:
+def fabric_rows(model: Model, m: int, n: int, order: int, group: int) -> tuple[float, float]:
     """Rows of operands that miss the L2s, and those of them that no other XCD asks for at the same time."""
     rows, columns = -(-m // model.bm), -(-n // model.bn)
     held = CUS_PER_XCD * model.room
-    if xm:
-        down, across = rows / xm, columns * xm / XCDS
+    if order == NEIGHBORS:
+        tiles = rows * columns
+        busy_xcds = min(tiles, XCDS)
+        mine = tiles / busy_xcds
+        now = min(mine, held)
+        tall = min(rows, now, max(1.0, now / columns, sqrt(now * n * rows / (columns * m))))
+        of_a, of_b = m / rows * tall, n / columns * now / tall
+        often, sharers = busy_xcds * mine / now, sqrt(XCDS)
+    elif order:
+        down, across = rows / order, columns * order / XCDS
         tiles = down * across
         now = min(tiles, held)
         tall = min(down, max(group, now / across))
         of_a, of_b = m / rows * tall, n / columns * min(across, max(1.0, now / tall))
-        often, sharers = XCDS * tiles / now, XCDS / xm
+        often, sharers = XCDS * tiles / now, XCDS / order
     else:
         tiles = rows * columns
         total = tiles * model.splits
@@ -188,17 +198,13 @@ def fabric_rows(model: Model, m: int, n: int, xm: int, group: int) -> tuple[floa
     return max(often * (of_a + of_b), m + n), max(often * (of_a / sharers + of_b * sharers / XCDS), m + n)
 
 
-def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, xm: int = 0, group: int = 1) -> Parts:
-    """What a launch needs; `xm`, `group`: the order of workgroups over the XCDs."""
+def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, group: int = 1) -> Parts:
+    """What a launch needs; `order`, `group`: how tiles are dealt out to XCDs."""
     rows, columns, splits = -(-m // model.bm), -(-n // model.bn), model.splits
-    if xm:  # workgroups without a tile make the map even
-        along = XCDS // xm
-        grid = -(-rows // (xm * group)) * xm * group * -(-columns // along) * along
-    else:
-        grid = rows * columns * splits
+    grid = rows * columns * splits
     steps, skew = steps_of(model, k), skewed(k)
     stored = (4.0 * splits if splits > 1 else 2.0) * m * n
-    apart, alone = fabric_rows(model, m, n, xm, group)
+    apart, alone = fabric_rows(model, m, n, order, group)
     read = 2.0 * k * apart
     fabric = read + stored
     share = stored / fabric
@@ -255,9 +261,9 @@ def sustained(chip: Chip, model: Model, parts: Parts) -> tuple[float, float]:
     return clock, us
 
 
-def estimate(chip: Chip, model: Model, m: int, n: int, k: int, xm: int = 0, group: int = 1) -> float:
+def estimate(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, group: int = 1) -> float:
     """us at the sustained clock, launch included."""
-    us = chip.launch + sustained(chip, model, parts_of(chip, model, m, n, k, xm, group))[1]
+    us = chip.launch + sustained(chip, model, parts_of(chip, model, m, n, k, order, group))[1]
     if model.splits > 1:
         least, each = model.combine
         us += chip.launch + max(least, (4.0 * model.splits + 2.0) * m * n * each)

@@ -5,7 +5,8 @@
 
 The numbers of the candidates (`argus.bench.product_table`) are fitted at the shapes `drawn(TRAINED, SHAPES_TRAINED)`
 and at SHAPES, which have rows besides: shape, kernel, knobs and time. The fastest kernel has a row; if it has one
-layout and no bias, the fastest of the others has a row too. Candidates whose estimate is far from the best are not timed.
+layout and no bias, the fastest of the others has one, too. Candidates whose estimate is far from the best are not
+timed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from argus.bench.product_shapes import Shape, drawn
 from argus.bench.product_table import BANDS, Entrant, near, of_table, trained
 from argus.bench.product_times import timed
 from argus.clock import LABEL
-from argus.ops.choice import KERNELS, Choice, table
+from argus.ops.choice import DIRECT, KERNELS, Choice, table
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
 
@@ -37,8 +38,6 @@ TRAINED, SHAPES_TRAINED = 101, 48
 """Seed and number of the shapes at which the candidates are fitted."""
 BAND = 1.3
 """How far from the best estimate a candidate is timed at a shape that gets a row, or is searched."""
-ONE_FORM = ("matmul_direct", "split_direct")
-"""Kernels that have one layout."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +79,7 @@ def rows(
     """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
         good = [f for f in searched(shape, kept, field) if not f.time.why]
-        others = [entrant for entrant in field if entrant.row["kernel"] not in ONE_FORM]
+        others = [entrant for entrant in field if entrant.row["kernel"] not in DIRECT]
         any_layout = [f for f in searched(shape, kept, others) if not f.time.why]
         chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
         for found in {f.choice.text(): f for f in chosen if f is not None}.values():

@@ -35,7 +35,7 @@ LINE = 64
 CLOCK_STEPS = 3
 """Steps from the highest clock towards the one that power allows; the last changes the time by less than 1 %."""
 NEIGHBORS = -1
-"""Order of workgroups in which each XCD has neighboring tiles (`BAND`); other orders are the XCDs along M, 0: by rows."""
+"""Order of workgroups in which each XCD has neighboring tiles (`BAND`); others are the XCDs along M, 0: by rows."""
 SLOWEST = 500.0
 """MHz that every launch may have."""
 

@@ -22,9 +22,9 @@ from argus.bench.product_times import timed
 from argus.ops.choice import choose_matmul
 from argus.ops.product_choice import candidates
 
-BAND = 1.35
+BAND = 1.25
 """How far from the least estimate a candidate is timed."""
-WHOLE = 4
+WHOLE = 3
 """Shapes at which every candidate is timed."""
 ROUNDS = 5
 
@@ -76,8 +76,7 @@ def geometric_mean(judged: Sequence[Judged]) -> float:
 
 
 def decision_us(shapes: Sequence[Shape]) -> tuple[float, float]:
-    """us of processor time that a decision takes: the median over rounds of the mean over shapes, and of the slowest
-    shape's least."""
+    """us of processor time that a decision takes, each the least of some rounds: the mean over shapes, and the most."""
     choose_matmul(*shapes[0], "bf16")
     taken: list[list[float]] = []
     for _ in range(ROUNDS):
@@ -86,9 +85,8 @@ def decision_us(shapes: Sequence[Shape]) -> tuple[float, float]:
             started = time.process_time_ns()
             choose_matmul(*shape, "bf16")
             taken[-1].append((time.process_time_ns() - started) * 1e-3)
-    means = [statistics.fmean(each) for each in taken]
     least = [min(each) for each in zip(*taken, strict=True)]
-    return statistics.median(means), max(least)
+    return statistics.fmean(least), max(least)
 
 
 def table(judged: Sequence[Judged]) -> str:

@@ -32,6 +32,11 @@ Floats = npt.NDArray[np.float64]
 PULL = 0.03
 """Weight of the plain guess beside one sample's error of the logarithm."""
 TRIES = 40
+FEW = 3
+"""Samples with which a tile counts half in what is known of its kernel."""
+ALIKE = ("apart", "start", "each", "again", "skew", "wait", "lines", "work", "step_work")
+"""Numbers of a kernel's tiles that are about as far from the plain guess as those of its other tiles."""
+Moves = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +84,37 @@ def plain(row: Mapping[str, Any], room: int) -> Model:
     return model_of({**row, "fit": numbers})
 
 
-def fitted(row: Mapping[str, Any], room: int, samples: Sequence[Sample]) -> Model:
-    """The numbers of a candidate (kernel and knobs, workgroups a compute unit has room for) from its samples."""
+def fitted(row: Mapping[str, Any], room: int, samples: Sequence[Sample], moves: Moves | None = None) -> Model:
+    """The numbers of a candidate (kernel and knobs, workgroups a compute unit has room for) from its samples; `moves`:
+    how far from the plain guess they are for other tiles of the kernel."""
     guess = plain(row, room)
+    if moves:
+        scaled = {name: getattr(guess, name) * math.exp(moves[name]) for name in ALIKE}
+        guess = replace(guess, **scaled, step=[step * math.exp(moves["step"]) for step in guess.step])
     if not samples:
         return guess
     return _with_times(_with_work(guess, samples), samples)
+
+
+def moved(models: Sequence[tuple[Mapping[str, Any], Model, int]]) -> Moves:
+    """How far from the plain guess the numbers of a kernel's tiles are: the mean logarithm; a tile with many samples
+    counts more. `models`: candidate, its model, and of how many samples."""
+    weights = [count / (count + FEW) for *_, count in models]
+    total = sum(weights)
+    if not total:
+        return {}
+    guesses = [plain(row, model.room) for row, model, _ in models]
+    found = {
+        name: sum(
+            weight * math.log(max(getattr(model, name), 1e-3) / getattr(guess, name))
+            for weight, (_, model, _), guess in zip(weights, models, guesses, strict=True)
+        )
+        / total
+        for name in ALIKE
+    }
+    steps = [math.log(model.step[0] / guess.step[0]) for (_, model, _), guess in zip(models, guesses, strict=True)]
+    found["step"] = sum(weight * step for weight, step in zip(weights, steps, strict=True)) / total
+    return found
 
 
 NUMBERS = (

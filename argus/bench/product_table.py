@@ -18,7 +18,7 @@ from typing import Any
 from argus import machine
 from argus.bench.contestant import compiled
 from argus.bench.kept import Kept, LaunchAccount
-from argus.bench.product_fit import Sample, chip_of, combining, fitted
+from argus.bench.product_fit import Sample, chip_of, combining, fitted, moved
 from argus.bench.product_shapes import Shape
 from argus.bench.product_times import accounts
 from argus.clock.model import room_for
@@ -134,13 +134,17 @@ def tile_of(row: Row) -> tuple[Any, ...]:
 
 
 def fit(field_: Sequence[Entrant]) -> None:
-    """Fits every entrant to the samples of its tile."""
-    added = [each for entrant in field_ for each in entrant.added.values()]
-    combine = combining(added)
+    """Fits every entrant to the samples of its tile: first alone, then from what its kernel's tiles have in common."""
+    combine = combining([each for entrant in field_ for each in entrant.added.values()])
     samples: dict[tuple[Any, ...], dict[str, Sample]] = {}
     for entrant in field_:
         samples.setdefault(tile_of(entrant.row), {}).update(entrant.samples)
+    known = {tile: [found[words] for words in sorted(found)] for tile, found in samples.items()}
+    alone = {tile_of(e.row): (e.row, fitted(e.row, e.room, known[tile_of(e.row)])) for e in field_}
+    moves = {
+        kernel: moved([(row, model, len(known[tile])) for tile, (row, model) in alone.items() if tile[0] == kernel])
+        for kernel in {tile[0] for tile in alone}
+    }
     for entrant in field_:
-        known = samples[tile_of(entrant.row)]
-        ordered = [known[words] for words in sorted(known)]
-        entrant.model = replace(fitted(entrant.row, entrant.room, ordered), combine=combine)
+        model = fitted(entrant.row, entrant.room, known[tile_of(entrant.row)], moves[entrant.row["kernel"]])
+        entrant.model = replace(model, combine=combine)

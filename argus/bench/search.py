@@ -12,6 +12,7 @@ timed.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,8 +25,9 @@ from argus.bench.product_shapes import Shape, drawn
 from argus.bench.product_table import BANDS, Entrant, near, of_table, trained
 from argus.bench.product_times import timed
 from argus.clock import LABEL
-from argus.ops.choice import DIRECT, KERNELS, Choice, table
+from argus.ops.choice import DIRECT, KERNELS, Choice, forms_of, table
 from argus.ops.launch import prepared
+from argus.ops.product_choice import FORMS, Form
 from argus.pipeline import Unproved
 
 RULE = "a row of these very sizes, else the least estimate of what can do what is asked (ops/product_time.py)"
@@ -34,8 +36,8 @@ FEW = (16, 64, 128)
 WEIGHTS = ((8192, 8192), (28672, 8192))
 """N, K of Llama-70B."""
 SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k in WEIGHTS for m in FEW))
-TRAINED, SHAPES_TRAINED = 101, 48
-"""Seed and number of the shapes at which the candidates are fitted."""
+TRAINED, SHAPES_TRAINED, SHAPES_RANKED = 101, 48, 1000
+"""Seed and number of the shapes at which the candidates are fitted, and at which their estimates are compared."""
 BAND = 1.3
 """How far from the best estimate a candidate is timed at a shape that gets a row, or is searched."""
 
@@ -96,9 +98,24 @@ def made(kept: Kept, proved: Callable[[Found], bool] = _proved) -> dict[str, Any
         "family": "bf16 or f16, C = A @ B.T",
         "chip": asdict(chip_of()),
         "combine": list(field[0].model.combine),
-        "rows": list(rows(SHAPES, kept, field, proved)),
-        "candidates": [{**entrant.row, "fit": to_json(entrant.model)} for entrant in field],
+        "rows": [{**row, "forms": forms_of(row)} for row in rows(SHAPES, kept, field, proved)],
+        "candidates": candidates_of(field),
     }
+
+
+def candidates_of(field: Sequence[Entrant]) -> list[dict[str, Any]]:
+    """The candidates of the table: the forms of products that each can do, those among which it wins at some of the
+    sizes drawn, and its numbers."""
+    wins: dict[str, set[Form]] = {}
+    for shape in drawn(TRAINED, SHAPES_RANKED):
+        order = [entrant for entrant, _, _ in near(field, shape, math.inf)]
+        for form in FORMS:
+            first = next(entrant for entrant in order if form in forms_of(entrant.row))
+            wins.setdefault(str(first.row), set()).add(form)
+    return [
+        {**e.row, "forms": forms_of(e.row), "wins": sorted(wins.get(str(e.row), ())), "fit": to_json(e.model)}
+        for e in field
+    ]
 
 
 def write(made_table: Mapping[str, Any], path: Path = KERNELS / "matmul.json") -> None:

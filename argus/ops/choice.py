@@ -27,7 +27,7 @@ from typing import Any
 from argus.ir.kernel import KnobValue
 from argus.ir.semantics import MOST_BYTES
 from argus.ops.chiplets import map_of
-from argus.ops.product_choice import fastest
+from argus.ops.product_choice import Form, fastest
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
@@ -94,7 +94,7 @@ def choose_matmul(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
-    able: Callable[[Mapping[str, Any]], bool] = lambda row: True,
+    able: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Choice:
     """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N].
 
@@ -106,17 +106,15 @@ def choose_matmul(
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
     by_rows = not (a_by_k or b_by_k)
     plain = by_rows and not bias and activation == "none"
-    takes = {"matmul_direct": plain, "split_direct": by_rows}
+    form: Form = "plain" if plain else "rows" if by_rows else "turned"
     near = max(m, n, k) < NEAR and 2 * max(m * k, n * k, m * n) < LIMIT
 
     def suits(row: Mapping[str, Any]) -> bool:
-        if not takes.get(row["kernel"], True) or not _formed(row, m, n, a_by_k, b_by_k):
+        if form not in row["forms"] or not _even_groups(row["knobs"], m, n) or (able is not None and not able(row)):
             return False
-        if near and row["kernel"] not in SPLIT:
-            return able(row)
-        return not _beyond(row, m, n, k, a_by_k, b_by_k) and able(row)
+        return (near and row["kernel"] not in SPLIT) or not _beyond(row, m, n, k, a_by_k, b_by_k)
 
-    row = fastest(m, n, k, suits)
+    row = fastest(m, n, k, suits, form if able is None else None)
     if row is None:
         why = _beyond(table("matmul")["candidates"][-1], m, n, k, a_by_k, b_by_k) or "no candidate takes this form"
         raise NoKernel(f"no kernel reaches M = {m}, N = {n}, K = {k}: {why}; split the product along M, N or K")
@@ -207,14 +205,21 @@ def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str
 
 def able_at(row: Mapping[str, Any], m: int, n: int, k: int) -> bool:
     """Whether a row's kernel takes these sizes, in the plain layout."""
-    return _formed(row, m, n, False, False) and not _beyond(row, m, n, k, False, False)
+    return _even_groups(row["knobs"], m, n) and not _beyond(row, m, n, k, False, False)
 
 
-def _formed(row: Mapping[str, Any], m: int, n: int, a_by_k: bool, b_by_k: bool) -> bool:
-    """Whether a row's tile can be turned, and its groups of rows of tiles have an even XCD map."""
-    knobs = row["knobs"]
-    if (a_by_k and knobs["BM"] not in TURNED) or (b_by_k and knobs["BN"] not in TURNED):
-        return False
+def forms_of(row: Mapping[str, Any]) -> list[Form]:
+    """The forms of products that a row's kernel has; a tile that threads cannot turn has its operands by rows."""
+    forms: list[Form] = ["plain"]
+    if row["kernel"] != "matmul_direct":
+        forms.append("rows")
+    if row["kernel"] not in DIRECT and {row["knobs"]["BM"], row["knobs"]["BN"]} <= set(TURNED):
+        forms.append("turned")
+    return forms
+
+
+def _even_groups(knobs: Mapping[str, Any], m: int, n: int) -> bool:
+    """Whether groups of rows of tiles, if there are any, have an even XCD map."""
     return knobs.get("GROUP", 1) == 1 or _even(knobs, m, n)
 
 

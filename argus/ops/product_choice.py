@@ -2,7 +2,7 @@
 
     fastest(m, n, k, lambda row: row["kernel"] == "matmul")     -> a row of argus/kernels/matmul.json
 
-Bounds from below cost little (`product_time.at_least`, `powered_at_least`). Estimates are made in their order until the
+Bounds from below cost little (`product_time.at_least`, `closer`). Estimates are made in their order until the
 next bound is above the best estimate, so the choice is the same as with all of them made.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from argus.gfx942.chip import XCDS
 from argus.ops.chiplets import MAPS
@@ -26,12 +26,15 @@ from argus.ops.product_time import (
     at_least,
     estimate,
     model_of,
-    powered_at_least,
+    closer,
     skewed,
 )
 
 TABLE = Path(__file__).parents[1] / "kernels" / "matmul.json"
 Row = Mapping[str, Any]
+Form = Literal["plain", "rows", "turned"]
+FORMS: tuple[Form, ...] = get_args(Form)
+"""Products without bias and activation; with them; of operands stored by k."""
 BY_BOUND = itemgetter(0)
 BANDED = ("matmul_direct",)
 """Kernels whose tiles may be dealt out in bands."""
@@ -44,6 +47,7 @@ class Candidates:
     chip: Chip
     exact: Mapping[tuple[int, int, int], list[Row]]
     models: list[tuple[Model, Row]]
+    by_form: Mapping[Form, list[tuple[Model, Row]]]
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> Candidates:
@@ -51,24 +55,29 @@ class Candidates:
         for row in sorted(table["rows"], key=lambda row: float(row["us"])):
             exact.setdefault((row["M"], row["N"], row["K"]), []).append(row)
         models = [(model_of(row, table["combine"]), row) for row in table["candidates"]]
-        return Candidates(Chip(**table["chip"]), exact, models)
+        by_form = {form: [(model, row) for model, row in models if form in row["wins"]] for form in FORMS}
+        return Candidates(Chip(**table["chip"]), exact, models, by_form)
 
-    def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row | None:
-        """The row to take, None if there is none; `able` says whether a row's kernel can do what is asked."""
+    def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
+        """The row to take, None if there is none; `able` says whether a row's kernel can do what is asked. `form`: only
+        candidates that win somewhere among those that can do it."""
         for row in self.exact.get((m, n, k), ()):
             if able(row):
                 return row
+        models = self.models if form is None else self.by_form[form]
         chip, steps, skew = self.chip, -(-k // K_STEP), skewed(k)
-        bounds = [(at_least(chip, model, m, n, steps, skew), model, row) for model, row in self.models]
+        bounds = [(at_least(chip, model, m, n, steps, skew), model, row) for model, row in models]
         bounds.sort(key=BY_BOUND)
         best, least = None, float("inf")
         for bound, model, row in bounds:
             if bound >= least:
                 break
-            if able(row) and (best is None or powered_at_least(chip, model, m, n, k, bound) < least):
+            if closer(chip, model, m, n, k, bound) < least and able(row):
                 us = estimated(chip, model, row, m, n, k)
                 if us < least:
                     best, least = row, us
+        if best is None and form is not None:
+            return self.fastest(m, n, k, able)
         return best
 
 
@@ -100,6 +109,6 @@ def candidates() -> Candidates:
     return Candidates.of(json.loads(TABLE.read_text(encoding="utf-8")))
 
 
-def fastest(m: int, n: int, k: int, able: Callable[[Row], bool]) -> Row | None:
+def fastest(m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
     """The library's row for these sizes, None if there is none."""
-    return candidates().fastest(m, n, k, able)
+    return candidates().fastest(m, n, k, able, form)

@@ -151,19 +151,26 @@ def at_least(chip: Chip, model: Model, m: int, n: int, steps: int, skew: float) 
     return chip.launch + clocks / chip.top
 
 
-def powered_at_least(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float:
-    """us below `estimate`, given a smaller bound: a run of so many clocks, whose work must be within the power limit.
+def closer(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float:
+    """us below `estimate` and above `at_least`, which is given: lines that miss the L1 take their time beside the run,
+    and what the run works must be within the power limit.
 
     With f the clock and T the time, f is at least clocks / T, and (work / clocks + base) * (f / top) ** exponent is at
     most (limit - idle) * (1 + launch / T). So T is at least clocks / top times the root of what power is too much.
     """
-    grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
-    steps = steps_of(model, k)
-    clocks = compute_clocks(model, grid, steps, skewed(k)) * (1 - model.wait)
+    columns, rows, splits = -(-n // model.bn), -(-m // model.bm), model.splits
+    grid, launch = rows * columns * splits, chip.launch
+    steps = -(-k // (K_STEP * model.span)) * model.turn
+    run = us - launch
+    fill = 2.0 * k * (m * columns + n * rows) * model.lines * -(-grid // CUS) / grid
+    fill /= (min(chip.fill, chip.l2 / grid) if grid < CUS else chip.l2 / CUS) * chip.top
+    bare = run - model.apart / chip.top
+    square, other = bare * bare, fill * fill
+    filled = us - bare + sqrt(sqrt(square * square + other * other))
     work = grid * (model.work + steps * model.step_work)
-    alone = us - chip.launch
-    much = (work / clocks + chip.base) / ((chip.limit - chip.idle) * (1 + chip.launch / alone))
-    return us if much <= 1 else max(us, chip.launch + clocks / chip.top * much ** (1 / chip.exponent))
+    clocks = run * chip.top * (1 - model.wait)
+    much = (work / clocks + chip.base) / ((chip.limit - chip.idle) * (1 + launch / run))
+    return filled if much <= 1 else max(filled, launch + clocks / chip.top * much ** (1 / chip.exponent))
 
 
 def fabric_rows(model: Model, m: int, n: int, order: int, group: int) -> tuple[float, float]:
@@ -235,24 +242,30 @@ def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, g
 
 def busy(chip: Chip, model: Model, parts: Parts, clock: float) -> float:
     """us of the launch at a clock."""
-    cores, waits = parts.compute * (1 - model.wait) / clock, parts.compute * model.wait / chip.top
-    filled, pulled = parts.fill / clock, parts.pull
-    others = filled * filled * filled * filled + pulled * pulled * pulled * pulled
-    square = (cores + waits) * (cores + waits)
-    load = min(1.0, parts.hbm / sqrt(sqrt(square * square + others)))
-    square = cores + waits * (1 + load * load * load)
-    square *= square
-    apart = model.apart * ((1 - model.wait) / clock + model.wait / chip.top)
-    return max(apart + sqrt(sqrt(square * square + others)), parts.l2 / clock, parts.fabric, parts.hbm)
+    compute, fill, pull, l2, fabric, hbm, _, _ = parts
+    wait = model.wait
+    cores, waits = compute * (1 - wait) / clock, compute * wait / chip.top
+    fill /= clock
+    others = fill * fill * fill * fill + pull * pull * pull * pull
+    us = cores + waits
+    load = hbm / sqrt(sqrt(us * us * us * us + others))
+    us = cores + waits * (1 + load * load * load if load < 1 else 2)
+    us = sqrt(sqrt(us * us * us * us + others)) + model.apart * ((1 - wait) / clock + wait / chip.top)
+    l2 /= clock
+    if l2 > us:
+        us = l2
+    if fabric > us:
+        us = fabric
+    return hbm if hbm > us else us
 
 
 def sustained(chip: Chip, model: Model, parts: Parts) -> tuple[float, float]:
     """The clock in MHz that the mean power allows, and us of the launch at it."""
-    clock, spare = chip.top, chip.limit - chip.idle
+    clock, spare, work, moved = chip.top, chip.limit - chip.idle, parts.work, parts.moved
     us = busy(chip, model, parts, clock)
     for _ in range(CLOCK_STEPS):
-        switched = (clock / chip.top) ** chip.exponent * (parts.work / clock + chip.base * us)
-        allowed = spare * (us + chip.launch) - parts.moved
+        switched = (clock / chip.top) ** chip.exponent * (work / clock + chip.base * us)
+        allowed = spare * (us + chip.launch) - moved
         if switched <= allowed:
             break
         # power goes with clock ** exponent, as clocks that work takes and time go with 1 / clock alike

@@ -24,7 +24,7 @@ from argus.ops.product_time import (
     estimate,
     model_of,
     parts_of,
-    powered_at_least,
+    closer,
     skewed,
     steps_of,
     sustained,
@@ -55,8 +55,8 @@ def test_bounds_are_below_every_estimate() -> None:
         for model, row in known.models:
             us = estimated(known.chip, model, row, m, n, k)
             bound = at_least(known.chip, model, m, n, -(-k // K_STEP), skewed(k))
-            assert bound <= us
-            assert powered_at_least(known.chip, model, m, n, k, bound) <= us * 1.01  # the clock is found to about 1 %
+            assert bound <= us * (1 + 1e-9)  # sums in another order
+            assert closer(known.chip, model, m, n, k, bound) <= us * 1.01  # the clock is found to about 1 %
 
 
 def test_the_least_estimate_is_chosen() -> None:

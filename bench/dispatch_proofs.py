@@ -25,9 +25,11 @@ from argus.lang import read
 from argus.ops.attention import choose_attention
 from argus.ops.choice import (
     ACTIVATIONS,
+    DIRECT,
     MATMUL_TYPES,
     ROW_FAMILIES,
     ROW_TYPES,
+    TURNED,
     Choice,
     choose_elementwise,
     choose_rows,
@@ -45,11 +47,21 @@ COUNTS = (8, 4, 2, 1)
 """Elements that rows are multiples of: the access width follows."""
 
 
+SIZES = ((1024, 1024, 1024), (1408, 1408, 1408))
+"""Sizes at which candidates of the products' table stand: tiles dealt out to XCDs by rows and columns, and in bands."""
+
+
+def products() -> list[Mapping[str, Any]]:
+    """Rows of the products' table, with sizes: those that were timed, and every candidate."""
+    candidates = product(table("matmul")["candidates"], SIZES)
+    return [*table("matmul")["rows"], *({"M": m, "N": n, "K": k, **row} for row, (m, n, k) in candidates)]
+
+
 def as_they_stand() -> Iterator[Choice]:
     """The rows of the tables at their own sizes."""
-    for row in table("matmul")["rows"]:
+    for row in products():
         yield matmul_with(row, row["M"], row["N"], row["K"], "bf16")
-    for row in table("matmul_fp8")["rows"]:
+    for row in products():
         yield matmul_with(row, row["M"], row["N"], row["K"], "fp8")
     for family in ROW_FAMILIES:
         yield from (choose_rows(family, n, "bf16", "sum") for n in _lengths())
@@ -70,9 +82,9 @@ def _lengths() -> list[int]:
 
 def derived(every: bool) -> Iterator[Choice]:
     """What the rows become for other operands."""
-    for row in table("matmul")["rows"] if every else _one_of_each(table("matmul")["rows"]):
+    for row in products() if every else _one_of_each(products()):
         yield from _products(row, TAILS if every else TAILS[::4] + TAILS[1:2])
-    for row, past in product(_one_of_each(table("matmul_fp8")["rows"]), TAILS[:-1] if every else TAILS[1:2]):
+    for row, past in product(_one_of_each(products()), TAILS[:-1] if every else TAILS[1:2]):
         yield matmul_with(row, row["M"] + past, row["N"] + past, row["K"] + past, "fp8")
     rows = [n for n in _lengths() if n % 64] if every else [1000, 100_000]
     counts = COUNTS if every else COUNTS[::3]
@@ -107,9 +119,10 @@ def _products(row: Mapping[str, Any], tails: Sequence[int]) -> Iterator[Choice]:
     m, n, k = row["M"], row["N"], row["K"]
     for dtype, past in product(MATMUL_TYPES, tails):
         yield matmul_with(row, m + past, n + past, k + past, dtype)
-    if row["kernel"] == "matmul_direct":
+    if row["kernel"] in DIRECT:
         return
-    for (a_by_k, b_by_k), past in product(STORED[1:], tails):
+    whole = row["knobs"]["BM"] in TURNED and row["knobs"]["BN"] in TURNED
+    for (a_by_k, b_by_k), past in product(STORED[1:] if whole else (), tails):
         yield matmul_with(row, m + past, n + past, k + past, "bf16", a_by_k=a_by_k, b_by_k=b_by_k)
     for activation, bias in product(ACTIVATIONS, (False, True)):
         yield matmul_with(row, m, n, k, "bf16", bias=bias, activation=activation)

@@ -18,7 +18,7 @@ from argus.clock.protocol import Protocol
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import KnobValue
 from argus.lang.errors import ProgramError
-from argus.ops.choice import BYTES, Choice, choose_matmul, choose_rows, table
+from argus.ops.choice import BYTES, Choice, choose_matmul, choose_rows
 from argus.pipeline import Unproved
 
 EIGHT = {"WM": 2, "WN": 4}
@@ -47,7 +47,7 @@ def gemm_ablations(m: int, n: int, k: int, protocol: Protocol = "stream") -> Ite
     changes = DIRECT if choice.kernel == "matmul_direct" else GEMM
     yield from _timed(choice, changes, {"M": m, "N": n, "K": k}, protocol)
     if choice.kernel == "matmul_direct":
-        staged = choose_matmul(m, n, k, "bf16", rows=[r for r in table("matmul")["rows"] if r["kernel"] == "matmul"])
+        staged = choose_matmul(m, n, k, "bf16", able=lambda row: row["kernel"] == "matmul")
         yield "operands through LDS", _time(staged, {"M": m, "N": n, "K": k}, protocol)
 
 

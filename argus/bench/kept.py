@@ -3,6 +3,8 @@
     store = Kept(Path("out/bench"))
     store.time("triton 256x256x64 ... at 4096 x 4096 x 4096", lambda: contestant(...))     -> Timed(us, mhz, "")
 
+    store.timed_parts("ours ... at 4096 x 4096 x 4096", lambda: contestant(...))  -> (Timed(...), [LaunchAccount(...)])
+
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
 sizes) and by the clock: a digest of the files that time a launch (`argus.provenance`). A clock that was changed takes
 every time anew. What could not be timed is kept with its reason, unless another try may do better (`Passing`). Deleting
@@ -22,6 +24,7 @@ from typing import Any
 from argus.bench.contestant import Contestant
 from argus.clock import Launch
 from argus.clock.power import Data, for_data
+from argus.clock.profile import Profile
 from argus.clock.protocol import Protocol
 from argus.clock.uncertainty import Interval, Regime, interval_of
 from argus.provenance import digest
@@ -72,6 +75,30 @@ def time_cell(us: float, interval: Interval | None, digits: int = 1) -> str:
     return f"{us:.{digits}f}{bounds}"
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchAccount:
+    """One launch of an operation: us at the sustained clock, rounds of workgroups on the fullest compute unit, and what
+    it asks of the chip."""
+
+    us: float
+    mhz: float
+    rounds: float
+    profile: Profile
+
+    @staticmethod
+    def of(launch: Launch) -> LaunchAccount:
+        sustained = launch.sustained
+        return LaunchAccount(sustained.microseconds, sustained.clock_mhz, launch.rounds, launch.profile)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "profile": self.profile.to_json()}
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> LaunchAccount:
+        return LaunchAccount(**{**found, "profile": Profile.from_json(found["profile"])})
+
+
+Accounted = tuple[Timed, list[LaunchAccount]]
 Refusals = type[Exception] | tuple[type[Exception], ...]
 
 
@@ -91,22 +118,47 @@ class Kept:
         """The kept time of `words`, else of the contestant that `make` makes; `refused` is a reason not to time it.
         `data`: what the factors of matrix products are."""
         words = words if data == "signed" else f"{words} {data}"
-        entry = None if self.directory is None else self.directory / f"{_key(f'{words} {self.protocol}')}.json"
-        if entry is not None and entry.exists():
-            found = json.loads(entry.read_text(encoding="utf-8"))
-            return Timed(found["us"], found["mhz"], found["why"], _interval(found["interval"]))
+        found = self._found(words)
+        return self._taken(words, make, refused, data)[0] if found is None else found[0]
+
+    def timed_parts(
+        self, words: str, make: Callable[[], Contestant], refused: Refusals
+    ) -> tuple[Timed, list[LaunchAccount]]:
+        """The kept time of `words` with an account of each launch."""
+        found = self._found(words)
+        if found is None or (not found[0].why and not found[1]):
+            found = self._taken(words, make, refused, "signed")
+        return found
+
+    def _entry(self, words: str) -> Path | None:
+        return None if self.directory is None else self.directory / f"{_key(f'{words} {self.protocol}')}.json"
+
+    def _found(self, words: str) -> Accounted | None:
+        entry = self._entry(words)
+        if entry is None or not entry.exists():
+            return None
+        found = json.loads(entry.read_text(encoding="utf-8"))
+        timed = Timed(found["us"], found["mhz"], found["why"], _interval(found["interval"]))
+        return timed, [LaunchAccount.from_json(each) for each in found.get("launches", ())]
+
+    def _taken(self, words: str, make: Callable[[], Contestant], refused: Refusals, data: Data) -> Accounted:
+        accounts: list[LaunchAccount] = []
         try:
-            timed = Timed.of(make().launches(for_data(data), self.protocol))
+            launches = make().launches(for_data(data), self.protocol)
+            timed = Timed.of(launches)
+            accounts = [LaunchAccount.of(launch) for launch in launches]
         except refused as error:
             timed = Timed(0.0, 0.0, str(error).splitlines()[0])
             if isinstance(error, Passing):
-                return timed
+                return timed, accounts
+        entry = self._entry(words)
         if entry is not None:
             entry.parent.mkdir(parents=True, exist_ok=True)
             written = entry.with_suffix(f".{os.getpid()}")
-            written.write_text(json.dumps({"what": words, **timed.to_json()}), encoding="utf-8")
+            kept = {"what": words, **timed.to_json(), "launches": [account.to_json() for account in accounts]}
+            written.write_text(json.dumps(kept), encoding="utf-8")
             written.replace(entry)
-        return timed
+        return timed, accounts
 
 
 def _interval(found: dict[str, Any] | None) -> Interval | None:

@@ -1,143 +1,70 @@
-"""The dispatch table of matrix products, searched on the clock, and what it is worth at shapes it does not hold.
+"""The dispatch table of matrix products, made on the clock: `argus/kernels/matmul.json`.
 
     best = searched((2048, 2048, 2048), kept)      -> [Found(row, Choice(...), time), ...], fastest first
-    rows(SHAPES, kept)                             -> the rows of argus/kernels/matmul.json
-    regrets(rows, kept, BETWEEN)                   -> {shape: time of the row chosen without that shape / best time}
+    write(*made(kept))                             the table: numbers of every candidate, and rows of SHAPES
 
-`CANDIDATES` are the tiles and pipelines the library knows; those whose tile is much larger than the product are left
-out. A row of the table says shape, kernel, knobs and time. The fastest kernel has a row; if it is `matmul_direct`,
-which has one layout and no bias, the fastest of the others has a row too. `regrets` holds one shape out at a time: its
-own rows are removed, the dispatcher chooses by the others, and the time of that choice is divided by the best; the
-shapes `BETWEEN` have no rows anyway.
+The numbers of the candidates (`argus.bench.product_table`) are fitted at the shapes `drawn(TRAINED, SHAPES_TRAINED)`
+and at SHAPES, which have rows besides: shape, kernel, knobs and time. The fastest kernel has a row; if it has one
+layout and no bias, the fastest of the others has one, too. Candidates whose estimate is far from the best are not
+timed.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from argus.bench.contestant import Contestant, from_choice
+from argus.bench.candidates import CANDIDATES
 from argus.bench.kept import Kept, Timed
+from argus.bench.product_fit import chip_of, to_json
+from argus.bench.product_shapes import Shape, drawn
+from argus.bench.product_table import BANDS, Entrant, near, of_table, trained
+from argus.bench.product_times import timed
 from argus.clock import LABEL
-from argus.ir.compile_error import CompileError
-from argus.lang.errors import ProgramError
-from argus.lang.imports import text_with_imports
-from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
+from argus.ops.choice import DIRECT, KERNELS, Choice, forms_of, table
 from argus.ops.launch import prepared
+from argus.ops.product_choice import FORMS, Form
 from argus.pipeline import Unproved
 
-Shape = tuple[int, int, int]
-RULE = "least time carried over to M, N, K (ops/choice.py); rows of kernels that cannot do what is asked are left out"
+RULE = "a row of these very sizes, else the least estimate of what can do what is asked (ops/product_time.py)"
 SQUARES = (1024, 2048, 4096, 8192, 16384)
 FEW = (16, 64, 128)
 WEIGHTS = ((8192, 8192), (28672, 8192))
 """N, K of Llama-70B."""
 SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k in WEIGHTS for m in FEW))
-
-BETWEEN: tuple[Shape, ...] = (
-    *((s, s, s) for s in (1536, 3072, 6144)), (1, 8192, 8192), (32, 28672, 8192), (256, 8192, 8192), (48, 7168, 2048),
-    (4096, 28672, 8192), (1000, 3000, 2000),
-)  # fmt: skip
-"""Shapes that have no row."""
-
-
-class CandidateRefused(Exception):
-    """A candidate that is not legal or does not fit the registers."""
+TRAINED, SHAPES_TRAINED, SHAPES_RANKED = 101, 48, 1000
+"""Seed and number of the shapes at which the candidates are fitted, and at which their estimates are compared."""
+BAND = 1.3
+"""How far from the best estimate a candidate is timed at a shape that gets a row, or is searched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A candidate at a shape: us, or why it cannot be built."""
+    """A candidate at a shape: us, or why it cannot be built; and what it was expected to take."""
 
     row: Mapping[str, Any]
     choice: Choice
     time: Timed
+    estimate: float
 
 
-def _direct(bm: int, bn: int, wk: int, wm: int, wn: int, together: bool, xm: int, depth: int = 2) -> dict[str, Any]:
-    knobs = {
-        "BM": bm, "BN": bn, "WK": wk, "WM": wm, "WN": wn, "INST": 16, "DEPTH": depth, "TOGETHER": together, "XM": xm,
-    }  # fmt: skip
-    return {"kernel": "matmul_direct", "knobs": knobs}
+def known_field() -> list[Entrant]:
+    """The candidates with the numbers of the library's table."""
+    return of_table(CANDIDATES, table("matmul"))
 
 
-def _staged(bm: int, bn: int, inst: int, depth: int, stages: int, xm: int, group: int = 1) -> dict[str, Any]:
-    knobs = {
-        "BM": bm, "BN": bn, "WM": 2, "WN": 2, "INST": inst, "DEPTH": depth, "STAGES": stages, "XM": xm, "GROUP": group,
-    }  # fmt: skip
-    return {"kernel": "matmul", "knobs": knobs}
-
-
-def _split(row: Mapping[str, Any], splits: int) -> dict[str, Any]:
-    return {"kernel": "split", "knobs": {**row["knobs"], "XM": 0, "GROUP": 1, "SPLITS": splits}}
-
-
-_SMALL, _MIDDLE = _staged(64, 64, 16, 4, 2, 2), _staged(128, 128, 32, 2, 1, 4)
-CANDIDATES: tuple[Mapping[str, Any], ...] = (
-    *(_direct(bm, 64, 4, 1, 1, False, 0) for bm in (16, 32, 64)),
-    _direct(16, 32, 4, 1, 1, False, 0, depth=4),
-    _direct(64, 64, 2, 2, 1, True, 2),
-    _direct(64, 64, 2, 2, 1, True, 0),
-    _direct(128, 64, 2, 2, 1, True, 2),
-    _direct(128, 128, 1, 2, 2, True, 2),
-    _direct(128, 128, 1, 2, 2, True, 0),
-    _SMALL,
-    _MIDDLE,
-    _staged(256, 128, 32, 1, 1, 2),
-    _staged(256, 256, 32, 1, 1, 2),
-    *(_staged(256, 256, 32, 1, 1, 2, group=group) for group in (2, 4)),
-    _split(_SMALL, 4),
-    _split(_MIDDLE, 4),
-    _split(_MIDDLE, 8),
-)
-
-
-def _sensible(row: Mapping[str, Any], shape: Shape) -> bool:
-    """No tile of which more than half lies outside, unless there is no smaller one; none much smaller than the product;
-    no division of a full grid's K; the XCD map where there are many rows."""
-    m, n, _ = shape
-    knobs, kernel = row["knobs"], row["kernel"]
-    bm, bn = int(knobs["BM"]), int(knobs["BN"])
-    tiles = -(-m // bm) * -(-n // bn)
-    if bm > max(16, 2 * m - 1) or bn > max(64, n) or 4 * bm < min(m, 256) or (tiles > 800 and bm * bn < 256 * 256):
-        return False
-    if kernel == "matmul_direct":
-        return m < 1024 or bool(knobs["XM"])
-    return tiles <= 152 if kernel == "split" else tiles >= 24
-
-
-def searched(
-    shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] = CANDIDATES, dtype: str = "bf16"
-) -> list[Found]:
-    """Every sensible candidate at this shape, the fastest first, those that cannot be built last."""
-    choices: dict[str, tuple[Mapping[str, Any], Choice]] = {}
-    for row in candidates:
-        if _sensible(row, shape):
-            choice = matmul_with(row, *shape, dtype)
-            choices.setdefault(choice.text(), (row, choice))
-    timed = [(row, choice, _timed(choice, shape, kept)) for row, choice in choices.values()]
-    found = [Found(row, choice, time) for row, choice, time in timed]
+def searched(shape: Shape, kept: Kept, field: Sequence[Entrant] | None = None, band: float = BAND) -> list[Found]:
+    """Every candidate whose estimate comes near the best, the fastest first, those that cannot be built last."""
+    entrants = known_field() if field is None else field
+    found = [
+        Found(entrant.row, choice, timed(choice, shape, kept), guess)
+        for entrant, choice, guess in near(entrants, shape, band)
+    ]
     return sorted(found, key=lambda f: (bool(f.time.why), f.time.us))
-
-
-def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
-    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), CandidateRefused)
-
-
-def _source(choice: Choice) -> str:
-    """The text of everything its kernels are read from."""
-    made = [choice, *([choice.then] if choice.then is not None else [])]
-    return "".join(text_with_imports(each.path) for each in made)
-
-
-def _made(choice: Choice, shape: Shape) -> Contestant:
-    try:
-        return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)), proved=False)
-    except (CompileError, ProgramError) as error:
-        raise CandidateRefused(str(error)) from error
 
 
 def _proved(found: Found) -> bool:
@@ -149,34 +76,55 @@ def _proved(found: Found) -> bool:
 
 
 def rows(
-    shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = _proved, dtype: str = "bf16"
+    shapes: Sequence[Shape], kept: Kept, field: Sequence[Entrant], proved: Callable[[Found], bool] = _proved
 ) -> Iterator[dict[str, Any]]:
     """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
-        good = [f for f in searched(shape, kept, dtype=dtype) if not f.time.why]
-        any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
+        good = [f for f in searched(shape, kept, field) if not f.time.why]
+        others = [entrant for entrant in field if entrant.row["kernel"] not in DIRECT]
+        any_layout = [f for f in searched(shape, kept, others) if not f.time.why]
         chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
-        for found in dict.fromkeys(found for found in chosen if found is not None):
+        for found in {f.choice.text(): f for f in chosen if f is not None}.values():
             sizes = dict(zip("MNK", shape, strict=True))
             yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.time.us, 2)}
 
 
-def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Shape] = ()) -> dict[Shape, float]:
-    """For each shape of the table and `between`: the time of what is chosen without its rows, to the best of the
-    search."""
-    found = {}
-    for shape in dict.fromkeys([*((row["M"], row["N"], row["K"]) for row in table), *between]):
-        others = [row for row in table if (row["M"], row["N"], row["K"]) != shape]
-        choice = choose_matmul(*shape, "bf16", rows=others)
-        us = _timed(choice, shape, kept).us
-        found[shape] = us / min(us, *(f.time.us for f in searched(shape, kept) if not f.time.why))
-    return found
+def made(kept: Kept, proved: Callable[[Found], bool] = _proved) -> dict[str, Any]:
+    """The whole table."""
+    field = trained(CANDIDATES, [*drawn(TRAINED, SHAPES_TRAINED), *SHAPES], kept, BANDS)
+    return {
+        "rule": RULE,
+        "clock": LABEL,
+        "family": "bf16 or f16, C = A @ B.T",
+        "chip": asdict(chip_of()),
+        "combine": list(field[0].model.combine),
+        "rows": [{**row, "forms": forms_of(row)} for row in rows(SHAPES, kept, field, proved)],
+        "candidates": candidates_of(field),
+    }
 
 
-def write(
-    table: Sequence[Mapping[str, Any]], path: Path = KERNELS / "matmul.json", family: str = "bf16 or f16"
-) -> None:
-    """The table with its rule and the clock it was searched on."""
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in table)
-    head = f' "rule": {json.dumps(RULE)},\n "clock": {json.dumps(LABEL)},\n "family": "{family}, C = A @ B.T",\n'
-    path.write_text(f'{{\n{head} "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+def candidates_of(field: Sequence[Entrant]) -> list[dict[str, Any]]:
+    """The candidates of the table: the forms of products that each can do, those among which it wins at some of the
+    sizes drawn, and its numbers."""
+    wins: dict[str, set[Form]] = {}
+    for shape in drawn(TRAINED, SHAPES_RANKED):
+        order = [entrant for entrant, _, _ in near(field, shape, math.inf)]
+        for form in FORMS:
+            first = next(entrant for entrant in order if form in forms_of(entrant.row))
+            wins.setdefault(str(first.row), set()).add(form)
+    return [
+        {**e.row, "forms": forms_of(e.row), "wins": sorted(wins.get(str(e.row), ())), "fit": to_json(e.model)}
+        for e in field
+    ]
+
+
+def write(made_table: Mapping[str, Any], path: Path = KERNELS / "matmul.json") -> None:
+    """The table, a row a line."""
+    entries = []
+    for name, value in made_table.items():
+        if name in ("rows", "candidates"):
+            lines = ",\n".join(f"  {json.dumps(row)}" for row in value)
+            entries.append(f' "{name}": [\n{lines}\n ]')
+        else:
+            entries.append(f' "{name}": {json.dumps(value)}')
+    path.write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")

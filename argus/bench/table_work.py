@@ -100,9 +100,7 @@ def _listed(work: TableWork) -> Listed:
         case "gemm", "ablate", (m, n, k):
             return list(ablate.gemm_ablations(m, n, k, work.protocol))
         case "gemm", "search", (m, n, k):
-            return [
-                (found.choice.text(), found.time) for found in search.searched((m, n, k), work.kept, dtype=work.dtype)
-            ]
+            return [(found.choice.text(), found.time) for found in search.searched((m, n, k), work.kept)]
         case "attention", what, (length,):
             return list((attention.ablations if what == "ablate" else attention.searched)(length, work.kept))
         case "moe", what, (tokens,):

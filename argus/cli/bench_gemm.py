@@ -7,25 +7,25 @@ argus bench gemm --out out/gemm.jsonl --print             the table and what it 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
-from argus.bench import gemm, search
+from argus.bench import gemm, holdout, search
 from argus.bench.aiter_objects import AiterError
 from argus.bench.gemm_lines import Line, Lines, made
 from argus.bench.gemm_sizes import sizes
 from argus.bench.gemm_summary import report
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed, time_cell
+from argus.bench.product_shapes import drawn
 from argus.bench.table_work import TableWork, rows
 from argus.cli.bench_layers import list_all, table_work
 from argus.cli.usage import UsageError
 from argus.cluster.process_pool import ProcessPool
-from argus.ops.choice import KERNELS
-from argus.ops.choice import table as dispatch
 
 ABLATED = (4096, 4096, 4096)
+DRAWN, HELD_OUT = 20, 60
+"""Shapes of `--sizes drawn` and of `--holdout`."""
 Shape = tuple[int, int, int]
 List = Callable[[argparse.Namespace, str, list[tuple[str, Timed]]], None]
 
@@ -36,22 +36,20 @@ def handle(args: argparse.Namespace, shapes: list[Shape], show: List) -> None:
         raise UsageError("gemm needs K: --shape M=…,N=…,K=…")
     if args.write and (shapes or not args.search):
         raise UsageError("--write goes with --search over all shapes of the table, without --shape")
+    if args.search and args.dtype != "bf16":
+        raise UsageError("--search is of bf16: f16 has its times, fp8 those of half the k")
     if args.print and args.out is None:
         raise UsageError("--print shows a file of rows: --out FILE --print")
-    if args.nearest < 0 or args.count < 1:
+    if args.nearest < 0 or (args.count is not None and args.count < 1):
         raise UsageError("--nearest takes 0 or more, --count 1 or more")
     kept = Kept(args.keep, args.protocol)
     if args.print:
         _show(args, Lines(args.out))
+    elif args.write:
+        search.write(search.made(kept))
     elif args.ablate or args.search:
         default = [ABLATED] if args.ablate else list(search.SHAPES)
         list_all(args, "gemm", {" x ".join(map(str, shape)): shape for shape in shapes or default}, show)
-        if args.write:
-            found = list(search.rows(default, kept, dtype=args.dtype))
-            if args.dtype == "fp8":
-                search.write(found, KERNELS / "matmul_fp8.json", "fp8, to bf16, without scales")
-            else:
-                search.write(found)
     elif args.holdout:
         _holdout(args, kept)
     else:
@@ -62,7 +60,7 @@ def _beside(args: argparse.Namespace, shapes: list[Shape]) -> None:
     if (args.dtype, args.layout) != ("bf16", "TN") and args.hipblaslt is None:
         raise UsageError("--dtype and --layout need --hipblaslt: the others are compared in bf16 TN")
     try:
-        named = sizes(args.sizes, args.hipblaslt, args.dtype, args.layout, args.count, args.draw_seed)
+        named = sizes(args.sizes, args.hipblaslt, args.dtype, args.layout, args.count or DRAWN, args.seed)
         works = [table_work(args, "gemm", shape) for shape in shapes or named.shapes]
         if args.out is not None:
             _into_file(args, works)
@@ -118,13 +116,14 @@ def _show(args: argparse.Namespace, held: Lines) -> None:
 
 
 def _holdout(args: argparse.Namespace, kept: Kept) -> None:
-    found = search.regrets(dispatch("matmul")["rows"], kept, search.BETWEEN)
-    mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
+    shapes, field = drawn(args.seed, args.count or HELD_OUT), search.known_field()
+    judged = list(holdout.regrets(shapes, kept, field))
+    decision = holdout.decision_us(shapes)
     if args.json:
-        regrets = {" x ".join(map(str, shape)): value for shape, value in found.items()}
-        args.results.append({"family": "gemm", "regret": regrets, "geometric_mean": mean})
+        regrets = {" x ".join(map(str, one.shape)): one.regret for one in judged}
+        mean = holdout.geometric_mean(judged)
+        found = {"family": "gemm", "regret": regrets, "geometric_mean": mean, "decision_us": list(decision)}
+        args.results.append(found)
         return
-    print("| M x N x K, not in the table | time of the choice to the best (simulated) |\n|---|---|")
-    for shape, value in found.items():
-        print(f"| {' x '.join(map(str, shape))} | {value:.2f} |")
-    print(f"| geometric mean | {mean:.3f} |")
+    print(holdout.table(judged))
+    print(holdout.summary(judged, holdout.BAND, decision))

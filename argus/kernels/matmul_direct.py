@@ -11,6 +11,7 @@ shares.
     M = 1 ... 64 rows           16 ... 64 x 64 tiles, four groups of one wave: the weights are read once
 
 Rows past the end of a tensor are cut off by the buffer range, K past its end by a guard (KTAIL).
+`split_direct` divides K over SPLITS workgroups as well and leaves their sums to `combine` (elementwise.py).
 
 What it cannot do: operands stored by k; wide tiles, whose lines the L1 cannot hold until the second wave asks.
 """
@@ -35,9 +36,20 @@ WN = ag.knob(1, legal=(1, 2, 4), why="waves of a group along N")
 INST = ag.knob(16, legal=(16, 32), why="matrix instruction: 16x16x16 or 32x32x8, of fp8 with twice the k")
 DEPTH = ag.knob(2, legal=(1, 2, 3, 4), why="k-steps of a wave on their way in registers")
 TOGETHER = ag.knob(False, legal=(False, True), why="barriers keep the waves in step: lines they share are in the L1")
-WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
+WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per load; rows of A and B must be multiples of it")
+STORE = ag.knob(
+    0, legal=(0, 2, 4, 8), why="bytes per store of C; rows of C must be multiples of it; 0: as WIDTH, at most 8"
+)
 KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of BK: mask the last step")
 XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
+BAND = ag.knob(
+    0,
+    legal=tuple(range(17)),
+    why="each XCD has neighboring tiles, whatever their number, in bands of so many rows, a divisor of theirs; 0: XM",
+)
+SPLITS = ag.knob(
+    4, legal=(2, 3, 4, 5, 6, 7, 8, 16), why="split_direct: workgroups that share a tile of C, each with a part of K"
+)
 
 T, T_OUT = {"bf16": (bf16, bf16), "f16": (f16, f16), "fp8": (fp8, bf16)}[DTYPE]
 MMA = {
@@ -48,6 +60,7 @@ MMA = {
 E = 16 if DTYPE == "fp8" else 8  # elements of 16 bytes
 BK = 8 * E  # a whole line of 128 bytes per row
 LEAST = WIDTH * E // 16  # elements per access
+OUT = STORE or min(8, WIDTH)  # bytes per store; four neighbouring n of a lane are 8
 WAVES = WK * WM * WN
 TM, TN = BM // (WM * INST), BN // (WN * INST)  # matrix instruction tiles per wave
 KF = 64 * E // INST  # k of one fragment: a lane's 16 bytes feed two instructions
@@ -62,10 +75,12 @@ assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruct
 HALVES = 2 if WK == 2 and TN % 2 == 0 else 1
 PIECE = TN // HALVES
 
-# Partial tiles, 4 neighbouring n = 16 bytes; XOR of the chunk with the row spreads a wave's rows over the banks.
-PARTS = ag.Layout(
-    w=(1 if HALVES == 2 else WK, 4 * BM * BN), m=(BM, 4 * BN), chunk=(BN // 4, 16), e=(4, 4), n=("chunk", "e")
-).xor(chunk="m[0:3]" if BN >= 32 else "m[0:2]")
+# Partial tiles, 4 neighbouring n = 16 bytes. Rows are spread over the banks: by an XOR of the chunk with the row or,
+# where rows are no power of two, 16 bytes between them.
+EVEN = BN & (BN - 1) == 0
+ROW = 4 * BN if EVEN else 4 * BN + 16
+ROWS = ag.Layout(w=(1 if HALVES == 2 else WK, ROW * BM), m=(BM, ROW), chunk=(BN // 4, 16), e=(4, 4), n=("chunk", "e"))
+PARTS = ROWS.xor(chunk="m[0:3]" if BN >= 32 else "m[0:2]") if EVEN else ROWS
 SHARE = BM * BN // (64 * WAVES)  # elements a thread adds up and stores
 assert SHARE >= 1, "every thread stores a part of the tile"
 WIDE = min(4, SHARE)
@@ -79,37 +94,40 @@ SUM = ag.Owner(
 
 
 NEEDS = (
-    f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, WIDTH // 2)} == 0 and K % {LEAST if KTAIL else BK} == 0"
+    f"M >= 1 and N >= 1 and K >= 1 and N % {OUT // 2} == 0 and K % {LEAST if KTAIL else BK} == 0"
     + (f" and K <= {2**30}" if E == 16 else "")  # as far as two-byte elements reach: K in whole turns fits 32 bits
 )
 
 
 def place(M, N):
-    """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column."""
+    """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column, or
+    neighboring tiles in bands."""
+    if BAND:
+        z, bn, y = ag.grid(ag.cdiv(M, BM * BAND), ag.cdiv(N, BN), BAND, order=ag.xcd(8))
+        return z * BAND + y, bn
     if XM == 0:
         return ag.grid(ag.cdiv(M, BM), ag.cdiv(N, BN))
     y, z, x = ag.grid(ag.cdiv(M, BM * XM), ag.cdiv(N, BN * (8 // XM)), 8)
     return y * XM + x // (8 // XM), z * (8 // XM) + x % (8 // XM)
 
 
-@ag.kernel(
-    threads=64 * WAVES,
-    waves=(WK, WM, WN),
-    requires=NEEDS,
-    computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
-    example=dict(M=64, N=128, K=512),
-)
-def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T_OUT]):
-    bm, bn = place(M, N)
+FACTORS = "A[m, k] * B[n, k]"
+TURNS = f"((K + {BK - 1}) // {BK} + {WK * SPLITS - 1}) // {WK * SPLITS}"  # steps of a group in a part of K
+LONG = f"{BK * WK * DEPTH} * (({TURNS} + {DEPTH - 1}) // {DEPTH})"
+PART = f"sum(where(k >= s * {LONG}, 1, 0) * where(k < (s + 1) * {LONG}, 1, 0) * {FACTORS}, k)"
+EXAMPLE = dict(M=64, N=128, K=512)
+
+
+def partial_sums(A, B, bm, bn, K, first, steps):
+    """This wave's part of the tile, over `steps` k-steps of its group from the group's step `first` on; in HALVES."""
     wk, wm, wn = ag.wave()
     row, column = INST * TM * wm, INST * TN * wn
     acc = [ag.zeros(ACC, f32, tiles=dict(m=TM, n=PIECE)) for piece in range(HALVES)]
-    steps = DEPTH * ag.cdiv(ag.cdiv(ag.cdiv(K, BK), WK), DEPTH)
     last = ag.cdiv(K, BK)
 
     def fetch(X, start, step):
         """A fragment's line of 128 bytes per row, for this group's part of `step`."""
-        kt = step * WK + wk
+        kt = (first + step) * WK + wk
         inside = "shape" if KTAIL else kt < last
         return [X[start, kt * BK + KF * ks].load(FRAG, width=WIDTH, guard=inside) for ks in range(FRAGS)]
 
@@ -148,9 +166,15 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T_OUT
     for d in range(DEPTH):
         for j in range(TN):
             multiply(rows[d], columns[d][j], j)
+    return acc
 
+
+def joined(acc, deliver):
+    """The sums of all groups; `deliver(place in the tile, sum, neighbours along n that a lane holds)` stores them."""
+    wk, wm, wn = ag.wave()
+    row, column = INST * TM * wm, INST * TN * wn
     if WK == 1:
-        C[bm * BM + row, bn * BN + column].store(acc[0].to(T_OUT), width=min(8, WIDTH), guard="shape")
+        deliver(row, column, acc[0], 4)
     elif HALVES == 2:
         parts = ag.shared(PARTS, f32)
 
@@ -160,7 +184,7 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T_OUT
         def take(piece):
             at = column + INST * PIECE * piece
             total = acc[piece] + parts.load(ACC, w=0, m=row, n=at, tiles=dict(m=TM, n=PIECE), width=16)
-            C[bm * BM + row, bn * BN + at].store(total.to(T_OUT), width=min(8, WIDTH), guard="shape")
+            deliver(row, at, total, 4)
 
         if wk == 0:
             give(1)
@@ -178,5 +202,31 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T_OUT
         total = parts.load(SUM, w=0, width=4 * WIDE)
         for w in range(1, WK):
             total = total + parts.load(SUM, w=w, width=4 * WIDE)
-        C[bm * BM, bn * BN].store(total.to(T_OUT), width=min(2 * WIDE, WIDTH), guard="shape")
+        deliver(0, 0, total, WIDE)
+
+
+@ag.kernel(
+    threads=64 * WAVES, waves=(WK, WM, WN), requires=NEEDS, computes=f"C[m, n] = sum({FACTORS}, k)", example=EXAMPLE
+)
+def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T_OUT]):
+    bm, bn = place(M, N)
+    acc = partial_sums(A, B, bm, bn, K, 0, DEPTH * ag.cdiv(ag.cdiv(ag.cdiv(K, BK), WK), DEPTH))
+
+    def deliver(row, column, total, near):
+        C[bm * BM + row, bn * BN + column].store(total.to(T_OUT), width=min(2 * near, OUT), guard="shape")
+
+    joined(acc, deliver)
     ag.check.covers(C)
+
+
+@ag.kernel(threads=64 * WAVES, waves=(WK, WM, WN), requires=NEEDS, computes=f"W[s, m, n] = {PART}", example=EXAMPLE)
+def split_direct(A: ag.In["M K", T], B: ag.In["N K", T], W: ag.Out[f"S={SPLITS} M N", f32]):
+    s, bm, bn = ag.grid(SPLITS, ag.cdiv(M, BM), ag.cdiv(N, BN))
+    steps = DEPTH * ag.cdiv(ag.cdiv(ag.cdiv(K, BK), WK * SPLITS), DEPTH)
+    acc = partial_sums(A, B, bm, bn, K, s * steps, steps)
+
+    def deliver(row, column, total, near):
+        W[s, bm * BM + row, bn * BN + column].store(total, width=min(4 * near, 2 * OUT), guard="shape")
+
+    joined(acc, deliver)
+    ag.check.covers(W)

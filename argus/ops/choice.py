@@ -18,31 +18,37 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from argus.gfx942.chip import CUS, fact
 from argus.ir.kernel import KnobValue
+from argus.ir.semantics import MOST_BYTES
+from argus.ops.chiplets import map_of
+from argus.ops.product_choice import Form, fastest
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
 PRODUCT_TYPES = (*MATMUL_TYPES, "fp8")
-"""fp8 without scales is A @ B.T with the result in bf16, and has a table of its own."""
+"""fp8 without scales is A @ B.T with the result in bf16; the chip does it like a two-byte product of half the k."""
 ROW_TYPES = ("bf16", "f16", "f32")
 ACTIVATIONS = ("none", "relu", "silu", "gelu")
 ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
+DIRECT = ("matmul_direct", "split_direct")
+"""Kernels of `matmul_direct.py`, which load and store with a width of their own each."""
+SPLIT = ("split", "split_direct")
+"""Kernels that leave parts of the sums, which another launch adds up."""
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+MOST_DEPTH = 5
+"""k-steps that the deepest pipeline has on their way."""
+NEAR = 1 << 20
+"""Rows and k below which nothing is out of a workgroup's reach in tensors below 2 GiB."""
+TURNED = (64, 128, 256)
+"""Rows of a tile that threads can turn, of an operand that is stored by k."""
 LIMIT = 2**31
-HBM = 4.2e6
-"""Bytes per us that memory gives."""
-LAUNCH = fact("launch_floor").value
-"""us that a launch takes whatever it does; a split product has two."""
-DOUBT = 1.01
-"""How much longer a guess counts for every doubling of a size it is away."""
 
 
 WALKED = 4
@@ -90,37 +96,40 @@ def choose_matmul(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
-    rows: Sequence[Mapping[str, Any]] | None = None,
+    able: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Choice:
     """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N].
 
-    rows   another table than the library's
+    able   which rows of the table may be taken, if not all that can do what is asked
     """
     known_matmul(dtype, activation)
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
-    size = _size(dtype)
-    reachable({"A": size * m * k, "B": size * n * k, "C": 2 * m * n}, "split the product along M or N")
-    if dtype == "fp8" and (a_by_k or b_by_k or k % 2 or k > LIMIT // 2):
+    half = dtype == "fp8"
+    if half and (a_by_k or b_by_k or k % 2 or k > LIMIT // 2):
         raise NoKernel("matmul of fp8 takes A [M, K] and B [N, K] with an even K up to 2^30; nearest is such a copy")
-    plain = not (a_by_k or b_by_k or bias or activation != "none")
-    known = table("matmul_fp8" if dtype == "fp8" else "matmul")["rows"] if rows is None else rows
-    able = [row for row in known if (plain or row["kernel"] != "matmul_direct") and _parts(row, m, n) < LIMIT]
-    same = [row for row in able if not _far(row, m, n, k)]
-    nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
-    row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k, size))
+    alike = k // 2 if half else k
+    by_rows = not (a_by_k or b_by_k)
+    plain = by_rows and not bias and activation == "none"
+    form: Form = "plain" if plain else "rows" if by_rows else "turned"
+    near = max(m, n, alike) < NEAR and 2 * max(m * alike, n * alike, m * n) < LIMIT
+
+    def suits(row: Mapping[str, Any]) -> bool:
+        if form not in row["forms"] or not _even_groups(row["knobs"], m, n) or (able is not None and not able(row)):
+            return False
+        return (near and row["kernel"] not in SPLIT) or not _beyond(row, m, n, alike, a_by_k, b_by_k)
+
+    row = fastest(m, n, alike, suits, form if able is None else None)
+    if row is None:
+        why = _beyond(table("matmul")["candidates"][-1], m, n, alike, a_by_k, b_by_k) or "no candidate takes this form"
+        raise NoKernel(f"no kernel reaches M = {m}, N = {n}, K = {k}: {why}; split the product along M, N or K")
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
 
 
 def product_type(dtype: str) -> str:
     """The element type of C and of a bias."""
     return "bf16" if dtype == "fp8" else dtype
-
-
-def _size(dtype: str) -> int:
-    """Bytes of an element of A and B."""
-    return 1 if dtype == "fp8" else 2
 
 
 def known_matmul(dtype: str, activation: str) -> None:
@@ -137,28 +146,24 @@ def reachable(sizes: Mapping[str, int], instead: str) -> None:
             raise NoKernel(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; {instead}")
 
 
-def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
-    """Bytes of the f32 parts that a split product leaves."""
-    return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] == "split" else 0
-
-
-def carried(row: Mapping[str, Any], m: int, n: int, k: int, size: int = 2) -> float:
-    """What a row's kernel would take at other sizes, in us: beside what every launch takes in proportion to the rounds
-    of workgroups over the compute units and to the steps along K, but not less than memory takes; a guess from far away
-    counts as longer. `size`: bytes of an element of A and B."""
-    more = _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
-    start = LAUNCH * (2 if row["kernel"] == "split" else 1)
-    scaled = start + (float(row["us"]) - start) * more
-    return max(scaled, (size * (m * k + n * k) + 2 * m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
-
-
-def _far(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
-    return sum(abs(math.log2(int(row[x]) / size)) for x, size in (("M", m), ("N", n), ("K", k)))
-
-
-def _rounds(knobs: Mapping[str, Any], m: int, n: int) -> int:
-    tiles = -(-m // int(knobs["BM"])) * -(-n // int(knobs["BN"])) * int(knobs.get("SPLITS", 1))
-    return -(-tiles // CUS)
+def _beyond(row: Mapping[str, Any], m: int, n: int, k: int, a_by_k: bool, b_by_k: bool) -> str:
+    """What of a product a row's kernel does not reach; empty if it reaches everything. Tensors may have 2 GiB and more:
+    a workgroup reaches 2 GiB from where its own rows begin, or, stored by k, the k-steps it has on their way. The parts
+    of a split product are added up by a kernel that reaches 2 GiB."""
+    knobs = row["knobs"]
+    ahead = K_STEP * (2 * int(knobs.get("DEPTH", MOST_DEPTH)) + 1)
+    spans = {
+        "the rows of A in a tile have": 2 * int(knobs["BM"]) * k,
+        "the rows of B in a tile have": 2 * int(knobs["BN"]) * k,
+        "the rows of C in a tile have": 2 * int(knobs["BM"]) * n,
+        "the k-steps of A on their way have": 2 * (ahead if a_by_k else K_STEP) * m,
+        "the k-steps of B on their way have": 2 * (ahead if b_by_k else K_STEP) * n,
+        "the parts of a split product have": 4 * int(knobs["SPLITS"]) * m * n if row["kernel"] in SPLIT else 0,
+    }
+    most = 2 * max(m * k, n * k, m * n)
+    if most >= MOST_BYTES:
+        return f"a tensor has {most} bytes, {MOST_BYTES - 1} are reached"
+    return next((f"{what} {count} bytes, 2 GiB are reached" for what, count in spans.items() if count >= LIMIT), "")
 
 
 def matmul_with(
@@ -175,20 +180,36 @@ def matmul_with(
 ) -> Choice:
     """A row of the table made to fit these sizes and operands."""
     contiguous = [m if a_by_k else k, n if b_by_k else k]
-    size = _size(dtype)
-    width = size * math.gcd(16 // size, *contiguous)
-    if n % min(4, width // 2):
-        width = 2 * math.gcd(width // 2, n)
-    step = 2 * K_STEP // size
-    knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % step != 0}
-    if not _even(knobs, m, n):
-        knobs["XM"] = 0
     kernel = str(row["kernel"])
+    size = 1 if dtype == "fp8" else 2
+    width, store = size * math.gcd(16 // size, *contiguous), 2 * math.gcd(4, n)
+    if kernel not in DIRECT:
+        width = store if store < min(8, width) else width
+    knobs: dict[str, KnobValue] = {
+        "DTYPE": dtype,
+        **row["knobs"],
+        "WIDTH": width,
+        "KTAIL": k % (2 * K_STEP // size) != 0,
+    }
+    if kernel in DIRECT and store < min(8, width):
+        knobs["STORE"] = store
+    if knobs.get("XM") == "auto":
+        knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
+    elif not _even(knobs, m, n):
+        knobs["XM"] = 0
     if kernel == "matmul_direct":
         return Choice("matmul_direct", kernel, knobs)
+    if kernel == "split_direct":
+        return Choice(
+            "matmul_direct", kernel, knobs, finishing(product_type(dtype), knobs["SPLITS"], n, bias, activation)
+        )
     knobs |= {"A_T": a_by_k, "B_T": b_by_k}
     if kernel == "split":
         return Choice("matmul", "split", knobs, finishing(product_type(dtype), knobs["SPLITS"], n, bias, activation))
+    if kernel == "matmul_tiles":
+        if bias or activation != "none":
+            return Choice(kernel, "linear_tiles", {**knobs, "ACT": activation})
+        return Choice(kernel, kernel, knobs)
     if bias or activation != "none":
         return Choice("matmul", "linear", {**knobs, "ACT": activation})
     return Choice("matmul", "matmul", knobs)
@@ -199,6 +220,26 @@ def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str
     width = 2 * math.gcd(8, n)
     knobs = {"DTYPE": dtype, "SPLITS": splits, "BIAS": bias, "ACT": activation, "WIDTH": width}
     return Choice("elementwise", "combine", knobs)
+
+
+def able_at(row: Mapping[str, Any], m: int, n: int, k: int) -> bool:
+    """Whether a row's kernel takes these sizes, in the plain layout."""
+    return _even_groups(row["knobs"], m, n) and not _beyond(row, m, n, k, False, False)
+
+
+def forms_of(row: Mapping[str, Any]) -> list[Form]:
+    """The forms of products that a row's kernel has; a tile that threads cannot turn has its operands by rows."""
+    forms: list[Form] = ["plain"]
+    if row["kernel"] != "matmul_direct":
+        forms.append("rows")
+    if row["kernel"] not in DIRECT and {row["knobs"]["BM"], row["knobs"]["BN"]} <= set(TURNED):
+        forms.append("turned")
+    return forms
+
+
+def _even_groups(knobs: Mapping[str, Any], m: int, n: int) -> bool:
+    """Whether groups of rows of tiles, if there are any, have an even XCD map."""
+    return knobs.get("GROUP", 1) == 1 or _even(knobs, m, n)
 
 
 def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:

@@ -2,7 +2,7 @@
 
     narrow_knobs(planner.choices, found, "bf16", {"S0": "add_U"})    knobs of `matmul_chain`, but its chain
 
-By rule a tile is what the dispatcher of the library chooses (`argus/kernels/matmul.json`); the table of choices has
+By rule a tile is carried over from a few sizes (`argus.plan.carried_tiles`); the table of choices has
 better ones for sizes that were tuned (decision `product-tile`). The alternatives are all tiles that the kernel takes,
 ordered by a rough estimate: rounds over the compute units times elements of a tile, smaller tiles counting more as
 they load more for each product.
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import LIMIT, choose_matmul, matmul_with, table
+from argus.ops.choice import K_STEP, LIMIT, MOST_DEPTH, matmul_with, table
+from argus.plan.carried_tiles import carried_row
 from argus.plan.choices import Alternative, Choices, ShapeClass, varied
 from argus.plan.planning import Planning
 
@@ -40,6 +41,8 @@ SPLITS, FEW_TILES, LONG_K = (2, 4, 8, 16), 64, 1 << 14
 """Parts of K, tiles of a result up to which it is divided, and the least K."""
 NARROW_TILE = 128 * 128
 """Elements of the largest tile with accesses below eight bytes."""
+ROWS_AHEAD = K_STEP * (2 * MOST_DEPTH + 1)
+"""Rows of an operand stored by k that are on their way at a time."""
 ALIGNED = 64
 """Elements that copied rows are multiples of: a step along K, and a line of the caches."""
 OFTEN = 8
@@ -68,19 +71,19 @@ def shape_of(found: Factors) -> dict[str, KnobValue]:
 def narrow_knobs(
     choices: Choices, found: Factors, dtype: str, chain: Mapping[str, KnobValue] | None = None
 ) -> dict[str, KnobValue]:
-    """The tile of the table, else what the dispatcher of the library chooses among the kernels that go through LDS and
-    do not divide K. A batch is as one product with the rows of all matrices, made of tiles that leave few rows of a
-    matrix over."""
+    """The tile of the table, else the one that a few times carried over say. A batch is as one product with the rows of
+    all matrices, made of tiles that leave few rows of a matrix over."""
     if found.longer:
         found = replace(found, m=rounded(found.m) if found.a_by_k else found.m, n=rounded(found.n))
-    rows: Sequence[Mapping[str, Any]] = table("matmul")["rows"]
-    able = [row for row in rows if row["kernel"] == "matmul" and _fits(row["knobs"], found)]
+    rows: Sequence[Mapping[str, Any]] = table("plan_tiles")["rows"]
+    able = [row for row in rows if _fits(row["knobs"], found)]
     if found.z > 1:
         least = min(_covered(row, found.m) for row in able)
         able = [row for row in able if _covered(row, found.m) <= SPARE * least]
-    reach = (LIMIT - 1) // (2 * max(found.n, found.k))
+    reach = (LIMIT - 1) // (2 * max(found.n, found.k, ROWS_AHEAD if found.a_by_k else 1))
     m, n, k, turned = min(found.z * found.m, reach), found.n, found.k, (found.a_by_k, found.b_by_k)
-    choice = choose_matmul(m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1], rows=able)
+    row = carried_row(able, m, n, k)
+    choice = matmul_with(row, m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1])
     knobs = {**choice.knobs, **({"XM": 0} if found.z > 1 else {})}  # an XCD has all tiles of a matrix
     steps = " ".join(str(value) for name, value in (chain or {}).items() if name[0] == "S")
     shape: ShapeClass = {**shape_of(found), "longer": found.longer, "dtype": dtype, "steps": steps}

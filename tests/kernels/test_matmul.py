@@ -33,6 +33,12 @@ CASES: list[tuple[str, str, dict[str, Any], tuple[int, int, int]]] = [
     ("matmul", "matmul", {**SMALL, "STAGGER": 2, "XM": 2}, (70, 132, 320)),
     ("matmul", "matmul", {**SMALL, "STAGGER": 4, "DEPTH": 2, "INST": 16}, (70, 132, 320)),
     ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 32, "KTAIL": True, "WIDTH": 2, "DTYPE": "f16"}, (3, 35, 77)),
+    ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 16, "DEPTH": 4, "STORE": 4, "KTAIL": True}, (35, 6, 776)),
+    ("matmul_direct", "matmul_direct", {"WK": 2, "WM": 2, "STORE": 2, "BAND": 1}, (70, 135, 320)),
+    ("matmul_direct", "matmul_direct", {"BM": 96, "BN": 96, "WK": 2, "WM": 2, "BAND": 2, "STORE": 4}, (190, 98, 192)),
+    ("matmul_direct", "matmul_direct", {"BM": 32, "BN": 96, "WK": 4, "KTAIL": True, "WIDTH": 8}, (35, 100, 300)),
+    ("matmul_direct", "split_direct", {"BM": 32, "BN": 32, "SPLITS": 3, "KTAIL": True, "STORE": 2}, (33, 37, 1736)),
+    ("matmul_direct", "split_direct", {"WK": 1, "WM": 2, "SPLITS": 16, "DTYPE": "f16"}, (33, 68, 640)),
 ]
 
 
@@ -76,11 +82,12 @@ def test_against_float64(case: tuple[str, str, dict[str, Any], tuple[int, int, i
         "C": np.full((m, n), np.nan, a.dtype),
         "bias": bias,
     }
-    if name == "split":
+    split = name in ("split", "split_direct")
+    if split:
         arrays["W"] = np.full((knobs["SPLITS"], m, n), np.nan, np.float32)
     checked = kind == "normal" or case in CHECKED
     run(kernel_of(file, name, knobs), {"M": m, "N": n, "K": k}, arrays, checked=checked)
-    got = arrays["W"].astype(np.float64).sum(0).astype(np.float32) if name == "split" else arrays["C"]
+    got = arrays["W"].astype(np.float64).sum(0).astype(np.float32) if split else arrays["C"]
     found = judged(got, stated(name, knobs), {"A": a, "B": b, "bias": bias})
     assert found.ok, found
 
@@ -105,6 +112,8 @@ def test_not_a_number_and_infinity_stay_in_their_row_and_column() -> None:
         pytest.param("matmul_direct", "matmul_direct", {"BM": 16, "BN": 32, "WK": 2}, id="direct"),
         pytest.param("matmul_direct", "matmul_direct", {"WK": 1, "WM": 2, "WN": 2, "TOGETHER": True}, id="together"),
         pytest.param("matmul_direct", "matmul_direct", {"WK": 4, "BM": 16}, id="four", marks=pytest.mark.full),
+        pytest.param("matmul_direct", "matmul_direct", {"WK": 2, "BN": 96, "BAND": 3, "STORE": 4}, id="bands"),
+        pytest.param("matmul_direct", "split_direct", {"BM": 32, "BN": 32, "STORE": 2}, id="split-direct"),
         pytest.param("matmul", "matmul", {**SMALL, "A_T": True}, id="by-k", marks=pytest.mark.full),
         pytest.param("matmul", "split", {**SMALL, "INST": 16}, id="split"),
         pytest.param("matmul", "matmul", {}, id="large", marks=pytest.mark.full),

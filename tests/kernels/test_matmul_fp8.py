@@ -13,7 +13,7 @@ from argus.bench.contestant import compiled
 from argus.check import check
 from argus.compile.cache import compile_cached
 from argus.ir.passes.schedule import scheduled
-from argus.ops.choice import NoKernel, choose_matmul, table
+from argus.ops.choice import NoKernel, choose_matmul
 from tests.kernels.running import PRODUCT, judged, kernel_of, run
 
 FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
@@ -94,13 +94,12 @@ def test_without_products_the_result_is_bf16() -> None:
     assert ops.matmul(np.zeros((3, 0), FP8), np.zeros((8, 0), FP8)).dtype == BF16
 
 
-def test_every_row_of_the_table_compiles() -> None:
-    rows = table("matmul_fp8")["rows"]
-    assert {row["kernel"] for row in rows} >= {"matmul", "matmul_direct"}
-    row = rows[0]
-    choice = choose_matmul(row["M"], row["N"], row["K"], "fp8")
-    assert choice.knobs["DTYPE"] == "fp8"
-    assert compiled(choice).code
+def test_a_product_is_chosen_like_a_two_byte_one_of_half_the_k() -> None:
+    for m, n, k in ((1024, 1024, 2048), (16, 8192, 4096), (4096, 4096, 8192)):
+        choice, alike = choose_matmul(m, n, k, "fp8"), choose_matmul(m, n, k // 2, "bf16")
+        assert choice.kernel == alike.kernel
+        assert {**choice.knobs, "DTYPE": "bf16"} == alike.knobs
+        assert compiled(choice).code
 
 
 def test_what_fp8_has_no_kernel_for_is_said() -> None:

@@ -39,7 +39,12 @@ def operand(rows: int, columns: int, seed: int) -> Any:
 def tile_of(knobs: Mapping[str, Any], m: int, n: int, number: int) -> tuple[int, int]:
     """Row and column of tiles of a workgroup, by the text of the documentation."""
     columns = -(-n // knobs["BN"])
-    along, group = knobs["XM"], knobs.get("GROUP", 1)
+    along, group, band = knobs["XM"], knobs.get("GROUP", 1), knobs.get("BAND", 0)
+    if band:
+        tiles = -(-m // (knobs["BM"] * band)) * band * columns
+        xcd, turn = number % 8, number // 8
+        at = xcd * (tiles // 8) + min(xcd, tiles % 8) + turn
+        return at // (band * columns) * band + at % band, at // band % columns
     if not along:
         return number // columns, number % columns
     across = 8 // along

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search, triton_few
+from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, triton_few
 from argus.bench.contestant import Contestant
 from argus.bench.gemm import GemmRow, published, summary, table
 from argus.bench.kept import Kept, Timed
@@ -28,8 +25,6 @@ from argus.clock.paired import Paired, decided
 from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Unit, Wave
 from argus.clock.uncertainty import Interval, Regime, residuals
-from argus.ops.choice import choose_matmul
-from argus.ops.choice import table as dispatch
 from argus.ops.moe import routed
 from argus.ops.moe_reference import routing
 
@@ -220,44 +215,6 @@ def test_arguments_of_the_objects() -> None:
     assert [int(v) for v in args[6:19]] == [512, 0, 512, 0, 128, 0, 128, 0, 3, 128, 64, 2, 0]
     assert int(args[20]) == 1
     assert aiter_matmul.grid(64, 100, 128, 2) == (2, 2, 2)
-
-
-class Table(Kept):
-    """Times by the words of the choice, no execution."""
-
-    def __init__(self, times: Mapping[str, float]) -> None:
-        super().__init__(None)
-        self.times = times
-
-    def time(self, words: str, make: Any, refused: type[Exception]) -> Timed:
-        return next((Timed(us, 2100.0) for part, us in self.times.items() if part in words), Timed(100.0, 2100.0))
-
-
-def test_the_search_takes_the_fastest_and_one_for_other_layouts() -> None:
-    store = Table({"matmul_direct BM=64 BN=64 WK=2": 9.0, "matmul_direct DTYPE=bf16 BM=64 BN=64 WK=2": 9.0})
-    rows = list(search.rows([(1024, 1024, 1024)], store, proved=lambda found: True))
-    assert [r["kernel"] for r in rows] == ["matmul_direct", "matmul"]
-    assert rows[0]["us"] == 9.0
-    assert rows[0]["knobs"]["WK"] == 2
-    rows = list(search.rows([(1024, 1024, 1024)], store, proved=lambda found: found.row["kernel"] == "matmul"))
-    assert [r["kernel"] for r in rows] == ["matmul"]
-
-
-def test_holding_a_shape_out_uses_the_other_rows() -> None:
-    rows = dispatch("matmul")["rows"]
-    shape = (rows[0]["M"], rows[0]["N"], rows[0]["K"])
-    others = [r for r in rows if (r["M"], r["N"], r["K"]) != shape]
-    chosen_without = choose_matmul(*shape, "bf16", rows=others)
-    found = search.regrets(rows, Table({f"{chosen_without.text()} at {shape}": 130.0}))
-    assert found[shape] == pytest.approx(1.3)
-
-
-def test_the_written_table_is_read_again(tmp_path: Path) -> None:
-    rows = [dict(r) for r in dispatch("matmul")["rows"]]
-    search.write(rows, tmp_path / "matmul.json")
-    read = json.loads((tmp_path / "matmul.json").read_text())
-    assert read["rows"] == rows
-    assert "model" in read["clock"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

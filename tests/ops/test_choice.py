@@ -9,11 +9,7 @@ import pytest
 from argus.device.guards import check_sizes
 from argus.lang import read
 from argus.ops.choice import (
-    DOUBT,
-    HBM,
-    LAUNCH,
     NoKernel,
-    carried,
     choose_elementwise,
     choose_matmul,
     choose_rows,
@@ -67,28 +63,6 @@ def test_a_row_of_these_sizes_decides() -> None:
         assert choose_matmul(m, n, k, "bf16").knobs["BM"] == known[0]["knobs"]["BM"]
 
 
-def row(m: int, tile: int, us: float) -> dict[str, object]:
-    knobs = {"BM": tile, "BN": tile, "WM": 2, "WN": 2, "INST": 32, "DEPTH": 1, "STAGES": 1, "XM": 0, "GROUP": 1}
-    return {"M": m, "N": m, "K": m, "kernel": "matmul", "knobs": knobs, "us": us}
-
-
-def test_a_time_is_carried_over_by_rounds_and_steps() -> None:
-    large = row(4096, 256, 200.0)
-    assert carried(large, 4096, 4096, 4096) == 200.0
-    assert carried(large, 4096, 4096, 8192) == pytest.approx((LAUNCH + 2 * (200.0 - LAUNCH)) * DOUBT)
-    assert carried(large, 8192, 4096, 4096) == pytest.approx((LAUNCH + 2 * (200.0 - LAUNCH)) * DOUBT)
-    assert carried(large, 2048, 4096, 4096) == pytest.approx(200.0 * DOUBT)
-    assert carried(large, 64, 65536, 64) >= 2 * 64 * 65536 / HBM
-
-
-def test_between_the_rows_the_least_time_decides() -> None:
-    rows = [row(1024, 64, 10.0), row(4096, 256, 200.0)]
-    assert choose_matmul(1280, 1280, 1280, "bf16", rows=rows).knobs["BM"] == 64
-    assert choose_matmul(3584, 3584, 3584, "bf16", rows=rows).knobs["BM"] == 256
-    near_is_slow = [*rows, row(2048, 64, 500.0)]
-    assert choose_matmul(2304, 2304, 2304, "bf16", rows=near_is_slow).knobs["BM"] == 256
-
-
 def test_a_short_product_is_not_split() -> None:
     for m, n, k in ((284, 72, 202), (282, 5, 81), (64, 64, 64)):
         assert choose_matmul(m, n, k, "bf16").then is None
@@ -100,7 +74,8 @@ def test_a_short_product_is_not_split() -> None:
         (lambda: choose_matmul(4, 4, 4, "f64"), "no kernel for f64; there are bf16, f16"),
         (lambda: choose_matmul(4, 4, 4, "bf16", activation="tanh"), "no activation 'tanh'"),
         (lambda: choose_matmul(0, 4, 4, "bf16"), "M >= 1"),
-        (lambda: choose_matmul(1 << 17, 4, 1 << 14, "bf16"), "split the product"),
+        (lambda: choose_matmul(1 << 24, 4, 64, "bf16"), "the k-steps of A on their way have 2147483648 bytes"),
+        (lambda: choose_matmul(64, 64, 1 << 26, "bf16"), "split the product along M, N or K"),
         (lambda: choose_rows("softmax", 4096, "bf16", m=1 << 18), "nearest is 262143 rows of 4096 at a time"),
         (lambda: choose_rows("softmax", 1 << 30, "f32"), "rows are shorter"),
         (lambda: choose_elementwise("binary", "add", 1 << 29, "f32"), "nearest is 536870911 elements at a time"),

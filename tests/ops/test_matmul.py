@@ -11,7 +11,7 @@ import pytest
 
 from argus import ops
 from argus.ops import choice
-from argus.ops.choice import choose_matmul
+from argus.ops.choice import able_at, choose_matmul
 from argus.spec import evaluate
 from argus.spec.compare import compare
 from tests.spec.stated import stated
@@ -58,7 +58,7 @@ def test_each_form(
     form: tuple[str, Any, bool, str, bool, bool, tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, dtype, biased, activation, a_by_k, b_by_k, (m, n, k) = form
-    monkeypatch.setattr(choice, "table", lambda _: {"rows": [ROWS[row]]})
+    monkeypatch.setattr(choice, "fastest", lambda m, n, k, able: ROWS[row])
     dice = np.random.default_rng(m + n + k)
     a, b = (dice.standard_normal((rows, k)).astype(dtype) for rows in (m, n))
     bias = dice.standard_normal(n).astype(dtype) if biased else np.zeros(n, dtype)
@@ -85,14 +85,15 @@ def test_a_product_of_few_rows_stored_by_k_is_split() -> None:
 
 
 def test_parts_that_do_not_fit_are_not_made() -> None:
-    rows = list(ROWS.values())
-    assert choose_matmul(64, 1 << 20, 64, "bf16", rows=rows).kernel == "split"
-    assert choose_matmul(64, 1 << 22, 64, "bf16", rows=rows).kernel == "matmul"
+    whole, split = ROWS.values()
+    assert able_at(split, 64, 1 << 20, 64)
+    assert not able_at(split, 64, 1 << 22, 64)
+    assert able_at(whole, 64, 1 << 22, 64)
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_relu_keeps_what_is_no_number(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "table", lambda _: {"rows": [ROWS[row]]})
+    monkeypatch.setattr(choice, "fastest", lambda m, n, k, able: ROWS[row])
     a, b = np.ones((24, 232), BF16), np.ones((40, 232), BF16)
     a[3, 5], a[4, 6], a[5, 7] = np.nan, np.inf, -np.inf
     got = ops.matmul(a, b, bias=np.zeros(40, BF16), activation="relu", device="jit").astype(float)

@@ -52,7 +52,7 @@ argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of t
 argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
 argus bench kernelbench DIR --run-python --dtype f32 --no-time      KernelBench's tasks as plans of proved kernels
 argus bench agents DIR --solutions FILE --run-python      other agents' kernels as found (docs/agents_bench.md)
-argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
+argus bench gemm --holdout --seed 7 --count 60     what the dispatcher loses at shapes drawn by a seed
 argus bench gemm --ray auto                        one row per worker of a Ray cluster (docs/many_machines.md)
 
 Triton's columns need the extra `bench` (pip install 'argus-kernels[bench]'); without it they stay empty.
@@ -189,8 +189,9 @@ def _add_gemm_sizes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", choices=GEMM_SIZES, default="published", help="gemm, without --shape: which sizes (docs/bench.md)"
     )
-    parser.add_argument("--count", type=int, default=20, help="gemm: how many with --sizes drawn (default 20)")
-    parser.add_argument("--draw-seed", type=int, default=0, help="gemm: seed of --sizes drawn")
+    text = "gemm: how many shapes, with --sizes drawn (default 20) or --holdout (default 60)"
+    parser.add_argument("--count", type=int, metavar="N", help=text)
+    parser.add_argument("--seed", type=int, default=0, help="gemm: draws the shapes of --sizes drawn and --holdout")
     parser.add_argument(
         "--nearest", type=int, default=0, metavar="N", help="gemm: without an entry, the fastest of N near solutions"
     )
@@ -218,7 +219,7 @@ def _register_bench(verbs: Any) -> None:
         ("--ablate", "all but fp8 and elementwise: one optimization removed at a time"),
         ("--search", "gemm, attention, moe: every candidate of the dispatch table"),
         ("--write", "with --search: write the dispatch table"),
-        ("--holdout", "gemm: the dispatcher without each of its shapes"),
+        ("--holdout", "gemm: what the dispatcher loses at shapes drawn by --seed"),
         ("--right", "moe: sampled workgroups against float64"),
     ):
         parser.add_argument(flag, action="store_true", help=text)

@@ -1,0 +1,37 @@
+"""Which tiles of a product go to which chiplet: the knobs XM and BAND of kernels whose `place` deals tiles out to XCDs.
+
+    map_of(4096, 462, 128, 64)      -> {"XM": 8}: an XCD takes every eighth row of tiles and all columns
+    map_of(1408, 1408, 128, 64)     -> {"XM": 0, "BAND": 11}: an XCD takes some columns of 11 x 22 tiles
+
+Workgroup number % 8 is the XCD, and every XCD has its own L2: the map decides how many rows of A and of B are read by
+several of them. With XM, XCDs take every XM-th row of tiles and every (8 // XM)-th column; counts that are no multiples
+would leave workgroups without a tile. With BAND an XCD has neighboring tiles, whatever their number is, in bands of so
+many rows of tiles, a divisor of their count. The map by which an XCD reads the fewest rows is taken.
+"""
+
+from __future__ import annotations
+
+from argus.gfx942.chip import XCDS
+
+MAPS = (1, 2, 4, 8)
+BANDS = range(1, 17)
+
+
+def map_of(m: int, n: int, bm: int, bn: int, bands: bool = True) -> dict[str, int]:
+    """XM, and BAND if it is not 0, for C[m, n] in tiles of bm x bn; `bands`: whether the kernel has BAND."""
+    rows, columns = -(-m // bm), -(-n // bn)
+    able = [
+        (rows // along * bm + columns * along // XCDS * bn, {"XM": along})
+        for along in MAPS
+        if rows % along == 0 and columns % (XCDS // along) == 0
+    ]
+    if bands:
+        able += [(_read(rows, columns, band, bm, bn), {"XM": 0, "BAND": band}) for band in BANDS if rows % band == 0]
+    return min(able, key=lambda one: one[0])[1] if able else {"XM": 0}
+
+
+def _read(rows: int, columns: int, band: int, bm: int, bn: int) -> float:
+    """Rows of A and of B that an XCD reads of its run of neighboring tiles, column by column of each band."""
+    run = -(-rows * columns // XCDS)
+    touched = (run + band - 2) // band + 1  # the run may begin in the middle of a column
+    return min(rows, band * (1 + (touched - 1) / columns)) * bm + min(touched, columns) * bn

@@ -1,0 +1,114 @@
+"""The fastest candidate for a matrix product: the row of these sizes if it was timed, else the least estimate.
+
+    fastest(m, n, k, lambda row: row["kernel"] == "matmul")     -> a row of argus/kernels/matmul.json
+
+Bounds from below cost little (`product_time.at_least`, `closer`). Estimates are made in their order until the
+next bound is above the best estimate, so the choice is the same as with all of them made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from argus.gfx942.chip import XCDS
+from argus.ops.chiplets import MAPS
+from argus.ops.product_time import (
+    K_STEP,
+    NEIGHBORS,
+    Chip,
+    Model,
+    at_least,
+    closer,
+    estimate,
+    model_of,
+    skewed,
+)
+
+TABLE = Path(__file__).parents[1] / "kernels" / "matmul.json"
+Row = Mapping[str, Any]
+Form = Literal["plain", "rows", "turned"]
+FORMS: tuple[Form, ...] = get_args(Form)
+"""Products without bias and activation; with them; of operands stored by k."""
+BY_BOUND = itemgetter(0)
+BANDED = ("matmul_direct",)
+"""Kernels whose tiles may be dealt out in bands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The table ready for decisions: rows by their sizes, and every candidate with its model."""
+
+    chip: Chip
+    exact: Mapping[tuple[int, int, int], list[Row]]
+    models: list[tuple[Model, Row]]
+    by_form: Mapping[Form, list[tuple[Model, Row]]]
+
+    @staticmethod
+    def of(table: Mapping[str, Any]) -> Candidates:
+        exact: dict[tuple[int, int, int], list[Row]] = {}
+        for row in sorted(table["rows"], key=lambda row: float(row["us"])):
+            exact.setdefault((row["M"], row["N"], row["K"]), []).append(row)
+        models = [(model_of(row, table["combine"]), row) for row in table["candidates"]]
+        by_form = {form: [(model, row) for model, row in models if form in row["wins"]] for form in FORMS}
+        return Candidates(Chip(**table["chip"]), exact, models, by_form)
+
+    def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
+        """The row to take, None if there is none; `able` says whether a row's kernel can do what is asked. `form`: only
+        candidates that win somewhere among those that can do it."""
+        for row in self.exact.get((m, n, k), ()):
+            if able(row):
+                return row
+        models = self.models if form is None else self.by_form[form]
+        chip, steps, skew = self.chip, -(-k // K_STEP), skewed(k)
+        bounds = [(at_least(chip, model, m, n, steps, skew), model, row) for model, row in models]
+        bounds.sort(key=BY_BOUND)
+        best, least = None, float("inf")
+        for bound, model, row in bounds:
+            if bound >= least:
+                break
+            if closer(chip, model, m, n, k, bound) < least and able(row):
+                us = estimated(chip, model, row, m, n, k)
+                if us < least:
+                    best, least = row, us
+        if best is None and form is not None:
+            return self.fastest(m, n, k, able)
+        return best
+
+
+def estimated(chip: Chip, model: Model, row: Row, m: int, n: int, k: int) -> float:
+    """us of a candidate with the order of tiles over XCDs that it would have at these sizes."""
+    return estimate(chip, model, m, n, k, order_of(row, model, m, n), row["knobs"].get("GROUP", 1))
+
+
+def order_of(row: Row, model: Model, m: int, n: int) -> int:
+    """As `argus.ops.chiplets` would find it; bands of neighbors are taken to be as good as the best of them."""
+    xm: int | str = row["knobs"]["XM"]
+    if xm != "auto":
+        return int(xm)
+    if row["kernel"] in BANDED:
+        return NEIGHBORS
+    rows, columns = -(-m // model.bm), -(-n // model.bn)
+    best, least = 0, 0.0
+    for along in MAPS:
+        if rows % along == 0 and columns * along % XCDS == 0:
+            read = rows / along * model.bm + columns * along / XCDS * model.bn
+            if not best or read < least:
+                best, least = along, read
+    return best
+
+
+@cache
+def candidates() -> Candidates:
+    """Those of the library."""
+    return Candidates.of(json.loads(TABLE.read_text(encoding="utf-8")))
+
+
+def fastest(m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
+    """The library's row for these sizes, None if there is none."""
+    return candidates().fastest(m, n, k, able, form)

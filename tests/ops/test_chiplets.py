@@ -1,0 +1,64 @@
+"""Maps of tiles to chiplets: each tile once, whatever their number, and no XCD reads more than without a map."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from argus.ops.chiplets import map_of
+from argus.ops.choice import matmul_with
+from tests.kernels.test_matmul_sampled import tile_of
+
+DICE = random.Random(11)
+COUNTS = [
+    (1, 1),
+    (1, 300),
+    (11, 22),
+    (17, 17),
+    (32, 8),
+    (13, 26),
+    *((DICE.randint(1, 60), DICE.randint(1, 60)) for _ in range(20)),
+]
+
+
+def read_by_chiplets(knobs: dict[str, int], rows: int, columns: int) -> int:
+    """Rows and columns of tiles that the XCDs read, all together; every tile belongs to one workgroup."""
+    sizes = {"BM": 64, "BN": 64, **knobs}
+    tiles = [tile_of(sizes, 64 * rows, 64 * columns, number) for number in range(rows * columns)]
+    assert sorted(tiles) == [(row, column) for row in range(rows) for column in range(columns)]
+    return sum(len({tile[axis] for tile in tiles[xcd::8]}) for xcd in range(8) for axis in (0, 1))
+
+
+@pytest.mark.parametrize("bands", [True, False])
+@pytest.mark.parametrize(("rows", "columns"), COUNTS)
+def test_every_tile_once_and_little_read(rows: int, columns: int, bands: bool) -> None:
+    knobs = map_of(64 * rows, 64 * columns, 64, 64, bands)
+    assert read_by_chiplets(knobs, rows, columns) <= read_by_chiplets({"XM": 0}, rows, columns) + 8
+
+
+def test_a_row_asks_for_the_map_by_rule() -> None:
+    row = {"kernel": "matmul_direct", "knobs": {"BM": 128, "BN": 64, "XM": "auto"}}
+    assert matmul_with(row, 4096, 462, 768, "bf16").knobs["XM"] == 8
+    choice = matmul_with(row, 1408, 1408, 1408, "bf16")
+    assert (choice.knobs["XM"], choice.knobs["BAND"]) == (0, 11)
+    staged = {"kernel": "matmul", "knobs": {"BM": 128, "BN": 128, "XM": "auto"}}
+    assert matmul_with(staged, 1408, 1408, 1408, "bf16").knobs["XM"] == 0
+    assert matmul_with(staged, 2048, 64896, 512, "bf16").knobs["XM"] in (1, 2, 4, 8)
+
+
+@pytest.mark.parametrize(("n", "store"), [(6, 4), (462, 4), (35, 2), (64, None)])
+def test_stores_follow_the_result_and_loads_the_operands(n: int, store: int | None) -> None:
+    row = {"kernel": "matmul_direct", "knobs": {"BM": 64, "BN": 64}}
+    knobs = matmul_with(row, 70, n, 1536, "bf16").knobs
+    assert (knobs["WIDTH"], knobs.get("STORE")) == (16, store)
+    staged = matmul_with({**row, "kernel": "matmul"}, 70, n, 1536, "bf16").knobs
+    assert (staged["WIDTH"], staged.get("STORE")) == (16 if store is None else store, None)
+
+
+def test_parts_without_lds_in_the_loop_take_a_bias() -> None:
+    row = {"kernel": "split_direct", "knobs": {"BM": 32, "BN": 32, "XM": 0, "SPLITS": 16}}
+    choice = matmul_with(row, 64, 64, 65536, "bf16", bias=True, activation="gelu")
+    assert choice.file == "matmul_direct"
+    assert choice.then is not None
+    assert (choice.then.knobs["BIAS"], choice.then.knobs["ACT"]) == (True, "gelu")

@@ -119,10 +119,7 @@ def key_of(work: TableWork) -> str:
     if work.others.hipblaslt is not None:
         rivals = hipblaslt_best.identity(shape, work.others.hipblaslt, work.dtype, work.layout, work.nearest)
     try:
-        ours = " ".join(
-            f"{block.count} of {block.shape} {_words(block.choice)}"
-            for block in our_product(shape, work.dtype, work.layout).blocks
-        )
+        ours = _words(our_product(shape, work.dtype, work.layout).choice)
     except WITHOUT as error:
         ours = str(error)
     return mark(json.dumps([list(shape), how(work), clock_digest(), toolchain(), ours, rivals], sort_keys=True))

@@ -16,9 +16,9 @@ from argus.bench.gemm_lines import Lines, made
 from argus.bench.gemm_sizes import WHICH, inference, layers, sizes
 from argus.bench.gemm_summary import report, summary
 from argus.bench.hipblaslt import HipblasltError
-from argus.bench.kept import Kept, Timed
+from argus.bench.kept import Timed
 from argus.bench.others import Best, Yardstick
-from argus.bench.our_product import OurProduct, RowBlock, our_product
+from argus.bench.our_product import our_product
 from argus.bench.table_work import TableWork
 from argus.cli.arguments import choices
 from argus.cli.main import main
@@ -120,32 +120,16 @@ def test_a_line_that_holds_is_not_made_again(tmp_path: Path, monkeypatch: pytest
     assert sorted(len(lines) for lines in found.groups().values()) == [2, 2]
 
 
-def test_rows_beyond_two_gib_go_into_even_blocks_of_whole_tiles() -> None:
+def test_ours_is_one_choice_beyond_two_gib_too() -> None:
     for shape, dtype in (
         ((2097152, 7168, 8192), "bf16"),
         ((300_001, 8192, 8192), "f16"),
         ((262144, 1024, 8192), "fp8"),
     ):
         ours = our_product(shape, dtype, "NN" if dtype == "f16" else "TN")
-        rows = [block.shape[0] for block in ours.blocks]
-        assert sum(block.count * block.shape[0] for block in ours.blocks) == shape[0]
-        assert rows[0] % 256 == 0
-        assert all(2 * shape[1] * each < 1 << 31 for each in rows)
-        assert f"{sum(block.count for block in ours.blocks)} launches of {rows[0]} rows" in ours.text()
-    (whole,) = our_product((64, 64, 64), "bf16", "TN").blocks
-    assert (whole.count, whole.shape) == (1, (64, 64, 64))
-    for shape, layout in (((262144, 1024, 8192), "NT"), ((64, 1 << 20, 8192), "TN")):
-        with pytest.raises(NoKernel, match="split the product"):
-            our_product(shape, "bf16", layout)
-
-
-def test_blocks_of_rows_take_the_time_of_all_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = {300: Timed(10.0, 1300.0, "", Interval(8.0, 14.0, Regime.GEMM)), 100: Timed(5.0, 2100.0, "", INTERVAL)}
-    monkeypatch.setattr(RowBlock, "time", lambda self, _: times[self.shape[0]])
-    choice = our_product((64, 64, 64), "bf16", "TN").blocks[0].choice
-    ours = OurProduct((RowBlock(3, (300, 8, 8), choice), RowBlock(1, (100, 8, 8), choice)))
-    found = ours.time(Kept(None))
-    assert (found.us, found.mhz, found.interval) == (35.0, 1300.0, Interval(25.0, 45.0, Regime.GEMM))
+        assert (ours.shape, ours.text()) == (shape, ours.choice.text())
+    with pytest.raises(NoKernel, match="split the product"):
+        our_product((64, 64, 1 << 26), "bf16", "NT")
 
 
 def test_means_stand_apart_for_what_is_comparable_to_different_degrees() -> None:

@@ -83,8 +83,8 @@ CUTS = pieces()
 
 
 def pace(wanted):
-    """Matrix instructions that follow each other; 0: more than there are."""
-    return max(wanted // SLOT, 1) if wanted else 2 * PRODUCTS
+    """Matrix instructions that follow each other; 0: the most a schedule has."""
+    return (wanted + SLOT - 1) // SLOT if wanted else 64
 
 
 def product(A, B, bm, bn, steps):

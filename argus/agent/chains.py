@@ -77,6 +77,14 @@ def replayed(task: Task, plan: LineagePlan) -> Realised:
     return Realised(source, tuple(done), plan.why, whole=True)
 
 
+def from_naive(task: Task, steps: Sequence[ChainStep], why: str) -> Realised:
+    """The naive kernel after all steps that have a place; raises NotApplicableError where none has."""
+    made = replayed(task, LineagePlan(tuple(steps), -1, why, ()))
+    if not made.steps:
+        raise NotApplicableError("no step of the chain has a place")
+    return made
+
+
 def placed(task: Task, parent: SearchCandidate, proposal: Proposal) -> Realised:
     """The parent's chain with the technique right behind what it requires, and all later steps made for it. Raises
     NotApplicableError where there is no such chain, or where the parent is more than its chain: a repair, an edit."""

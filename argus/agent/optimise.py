@@ -7,9 +7,10 @@ same way again. A step takes one parent, draws a ranking of proposals, lowers th
 source and lead to something new, and judges them as one batch. What fails and can be repaired is repaired and judged
 again, at most `repairs` times in a row. Every judgement counts as one evaluation. The learner sees each outcome once.
 
-Where single steps stop gaining, whole chains of techniques are recombined and scored by the clock before they are
-judged (`argus.agent.recombine`). A person's edits go first: each is judged at the first step after it was handed in, as
-a child of the best kernel, and the search goes on from there (`argus.agent.free_edit.person`).
+A run that starts from a policy begins with the ways to the best kernels of earlier runs of its family, on its own
+naive kernel. Where single steps stop gaining, whole chains of techniques are recombined and scored by the clock before
+they are judged (`argus.agent.recombine`). A person's edits go first: each is judged at the first step after it was
+handed in, as a child of the best kernel, and the search goes on from there (`argus.agent.free_edit.person`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from functools import partial
 from typing import Any
 
 from argus.agent.bottleneck import bottleneck
-from argus.agent.chains import placed
+from argus.agent.chains import chain_of, from_naive, placed
 from argus.agent.chip_fill import HALF, filled_share, fullest_first
 from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
@@ -32,6 +33,7 @@ from argus.agent.policy import PolicyTable
 from argus.agent.providers.errors import ProviderError
 from argus.agent.recombine import NAME as RECOMBINED
 from argus.agent.recombine import Clock, promising
+from argus.agent.remembered_chain import RememberedChain, kept
 from argus.agent.repair import repairs
 from argus.agent.reward import microseconds, reward
 from argus.agent.search_state import (
@@ -56,6 +58,7 @@ SECOND_PARENT = 0.4
 NEAR = 1.5
 STUCK = 3  # steps without a gain after which chains are recombined
 CHAINS_AT_ONCE = 6
+RECALLED = "recalled"
 FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no time
 
 
@@ -84,7 +87,8 @@ def optimise(
         while not _over(state, edits):
             state.step += 1
             before = state.best.microseconds
-            batch = _edited(state, edits) or (_recombined(state, roles, clock) if state.idle >= STUCK else [])
+            batch = _edited(state, edits) or _recalled(state, roles)
+            batch = batch or (_recombined(state, roles, clock) if state.idle >= STUCK else [])
             batch = batch or _batch(state, roles) or _recombined(state, roles, clock)
             if not batch and roles.planner is None:
                 state.ended = "nothing is left to try"
@@ -95,6 +99,7 @@ def optimise(
         if error.code != "ARG-P108":
             raise
         state.ended = str(error)
+    _remember(state)
     return state
 
 
@@ -118,6 +123,35 @@ def _edited(state: State, edits: Sequence[Edit]) -> list[Proposed]:
     room = state.settings.budget - state.spent
     new = [edit for edit in edits if edit.after <= state.spent and edit.source not in state.sources]
     return [Proposed(state.best, Realised(edit.source, (EDIT,)), EDIT, {}, edit.why) for edit in new[:room]]
+
+
+def _recalled(state: State, roles: Roles) -> list[Proposed]:
+    """At first, the ways to the best kernels of earlier runs of the family, on this task's naive kernel."""
+    settings = state.settings
+    built_in = settings.planner == "bandit" and settings.knowledge and settings.lowering != "model"
+    if state.step > 1 or roles.planner is not None or not built_in:
+        return []
+    found: list[Proposed] = []
+    for chain in state.policy.chains_of(state.task.family):
+        try:
+            made = from_naive(state.task, chain.steps, f"the way to the best kernel of {chain.task}")
+            refuse_unserved(made.source, state.task)
+        except NotApplicableError:
+            continue
+        if made.source not in {state.task.source, *(p.realised.source for p in found)}:
+            found.append(Proposed(state.naive, made, RECALLED, {}, made.why))
+    return found[: min(settings.batch, settings.budget - state.spent)]
+
+
+def _remember(state: State) -> None:
+    """The way to the best kernel, if there is one that transformations alone have made."""
+    best, naive = state.best, state.naive
+    steps = chain_of(best)
+    if steps and best.microseconds < naive.microseconds < math.inf:
+        gain = math.log2(naive.microseconds / best.microseconds)
+        mine = RememberedChain(state.task.family, state.task.name, gain, steps)
+        for table in (state.policy, state.learnt):
+            table.chains = kept([*table.chains, mine])
 
 
 def _keep(state: State, candidate: SearchCandidate, listen: Listener | None) -> None:
@@ -320,7 +354,7 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCand
         gain = math.log2(before / took) if math.isfinite(before) else FIRST_GAIN
     wrong = len({v.rule for v in judgement.violations})
     key = (state.task.family, bottleneck(parent.judgement), proposed.technique.split(" ", 1)[0])
-    if proposed.technique not in (EDIT, RECOMBINED):
+    if proposed.technique not in (EDIT, RECOMBINED, RECALLED):
         for table in (state.policy, state.learnt):
             table.learn(key, gain, wrong)
     return SearchCandidate(

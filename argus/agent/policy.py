@@ -7,7 +7,8 @@ A draw is Beta(1 + wins, 1 + losses) times the expected gain, which starts at th
 the observed mean. Where a key has no experience, the same technique under other bottlenecks of the family lends a part
 of its own. All randomness comes from the caller's dice, so a run is a function of its seed. The table is a JSON file
 that one run leaves and the next starts from (`--policy FILE`, `argus.agent.policy_file`); `lessons` is the same in
-words (`argus.agent.lessons`). The reward of an attempt is not used here: docs/decisions.md says why.
+words (`argus.agent.lessons`). Beside it stand the ways to the best kernels (`argus.agent.remembered_chain`). The reward
+of an attempt is not used here: docs/decisions.md says why.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+
+from argus.agent.remembered_chain import RememberedChain, kept
 
 VERSION = 1
 PRIOR_TRIES = 2.0
@@ -40,12 +43,18 @@ class PolicyRow:
 
 @dataclass(slots=True)
 class PolicyTable:
-    """The table; `updates` counts outcomes over all `runs`, `notes` is what a person adds."""
+    """The table; `updates` counts outcomes over all `runs`, `chains` are the ways to the best kernels, `notes` is what
+    a person adds."""
 
     rows: dict[Key, PolicyRow] = field(default_factory=dict)
     updates: int = 0
     runs: list[str] = field(default_factory=list)
     notes: str = ""
+    chains: list[RememberedChain] = field(default_factory=list)
+
+    def chains_of(self, family: str) -> list[RememberedChain]:
+        """Those of a family, the one that gained most first."""
+        return [chain for chain in kept(self.chains) if chain.family == family]
 
     def learn(self, key: Key, gain: float | None, violations: int) -> None:
         """One outcome: the log2 speed-up over the parent, or None for a candidate that did not pass."""
@@ -82,6 +91,7 @@ class PolicyTable:
             "rows": rows,
             "runs": list(self.runs),
             "notes": self.notes,
+            "chains": [chain.to_json() for chain in self.chains],
         }
 
     @staticmethod
@@ -95,12 +105,14 @@ class PolicyTable:
                 family, bottleneck, technique = (str(part) for part in item["key"])
                 numbers = {name: float(item[name]) for name in ("tries", "wins", "gain", "violations")}
                 found.rows[family, bottleneck, technique] = PolicyRow(**numbers)
+            found.chains = kept(RememberedChain.from_json(item) for item in data.get("chains", []))
         except (KeyError, TypeError, ValueError) as error:
             raise PolicyError(f"{where}: a row is not readable: {error}") from error
         return found
 
     def lessons(self, family: str = "", most: int = 12) -> str:
         """The table in words, of one family or of all, the most telling rows first."""
+        asked = family
         rows = [item for item in self.rows.items() if family in ("", item[0][0])]
         ranked = sorted(rows, key=lambda item: (-abs(item[1].gain), item[0]))
         lines = []
@@ -111,6 +123,7 @@ class PolicyTable:
                 f"{family}, bottleneck {bottleneck}: {technique}: tries {row.tries:g}, gains {row.wins:g}, "
                 f"{2**mean:.2f}x on average{wrong}"
             )
+        lines += [chain.text() for chain in kept(self.chains) if asked in ("", chain.family)]
         return "\n".join(lines)
 
 
@@ -120,6 +133,7 @@ def merged(policies: Iterable[PolicyTable]) -> PolicyTable:
     for policy in policies:
         found.updates += policy.updates
         found.runs += [run for run in policy.runs if run not in found.runs]
+        found.chains = kept([*found.chains, *policy.chains])
         if policy.notes not in found.notes:
             found.notes = f"{found.notes}\n\n{policy.notes}".strip()
         for key, row in policy.rows.items():

@@ -15,7 +15,7 @@ from argus.bench.kept import Timed
 from argus.bench.others import Best
 from argus.cli.main import main
 from argus.clock.paired import decided
-from argus.clock.uncertainty import Interval
+from argus.clock.uncertainty import Interval, Regime
 from argus.ops.moe import routed
 from argus.ops.moe_reference import blocks, routing
 
@@ -45,9 +45,9 @@ def test_aiters_layer_is_the_object_and_the_launches_around_it() -> None:
     assert {name: sizes for name, (_, sizes) in moe_aiter.around(layer).items()} == {
         "cleared": {"B": 10}, "scales": {"M": 5, "N": 2},
     }  # fmt: skip
-    parts = [Timed(5.0, 900.0, interval=Interval(4.0, 7.0, "memory-bound")), Timed(1.0, 2100.0, interval=None)]
+    parts = [Timed(5.0, 900.0, interval=Interval(4.0, 7.0, Regime.MEMORY)), Timed(1.0, 2100.0, interval=None)]
     whole = Timed.sum([parts[0], parts[0]])
-    assert (whole.us, whole.mhz, whole.interval) == (10.0, 900.0, Interval(8.0, 14.0, "memory-bound"))
+    assert (whole.us, whole.mhz, whole.interval) == (10.0, 900.0, Interval(8.0, 14.0, Regime.MEMORY))
     assert Timed.sum(parts).interval is None
 
 

@@ -97,10 +97,12 @@ def choose_matmul(
     bias: bool = False,
     activation: str = "none",
     rows: Sequence[Mapping[str, Any]] | None = None,
+    narrow: bool = True,
 ) -> Choice:
     """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N].
 
-    rows   another table than the library's
+    rows     another table than the library's
+    narrow   kernels with a width of their own for stores may be taken; else all accesses are as narrow as the stores
     """
     known_matmul(dtype, activation)
     for name, size in (("M", m), ("N", n), ("K", k)):
@@ -117,7 +119,9 @@ def choose_matmul(
     same = [row for row in able if not _far(row, m, n, k)]
     nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
     row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
-    return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
+    return matmul_with(
+        row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation, narrow=narrow
+    )
 
 
 def known_matmul(dtype: str, activation: str) -> None:
@@ -184,16 +188,15 @@ def matmul_with(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
+    narrow: bool = True,
 ) -> Choice:
-    """A row of the table made to fit these sizes and operands."""
-    contiguous = [m if a_by_k else k, n if b_by_k else k]
+    """A row of the table made to fit these sizes and operands; `narrow` as for `choose_matmul`."""
     kernel = str(row["kernel"])
-    width, store = 2 * math.gcd(8, *contiguous), 2 * math.gcd(4, n)
-    if kernel not in DIRECT:
-        width = store if store < min(8, width) else width
+    width, store = 2 * math.gcd(8, m if a_by_k else k, n if b_by_k else k), 2 * math.gcd(4, n)
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
-    if kernel in DIRECT and store < min(8, width):
-        knobs["STORE"] = store
+    if store < min(8, width):
+        own = kernel in DIRECT or (narrow and kernel == "matmul")
+        knobs |= {"STORE": store} if own else {"WIDTH": store}
     if knobs.get("XM") == "auto":
         knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
     elif not _even(knobs, m, n):
@@ -205,9 +208,10 @@ def matmul_with(
     knobs |= {"A_T": a_by_k, "B_T": b_by_k}
     if kernel == "split":
         return Choice("matmul", "split", knobs, finishing(dtype, knobs["SPLITS"], n, bias, activation))
+    file, suffix = ("matmul_narrow", "_narrow") if "STORE" in knobs else ("matmul", "")
     if bias or activation != "none":
-        return Choice("matmul", "linear", {**knobs, "ACT": activation})
-    return Choice("matmul", "matmul", knobs)
+        return Choice(file, f"linear{suffix}", {**knobs, "ACT": activation})
+    return Choice(file, f"matmul{suffix}", knobs)
 
 
 def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str) -> Choice:

@@ -22,7 +22,7 @@ SPARE = 64
 def map_of(m: int, n: int, bm: int, bn: int, bands: bool = True) -> dict[str, int]:
     """XM, and BAND if it is not 0, for C[m, n] in tiles of bm x bn; `bands`: whether the kernel has BAND."""
     rows, columns = -(-m // bm), -(-n // bn)
-    able = [
+    able: list[tuple[float, dict[str, int]]] = [
         (-(-rows // along) * bm + -(-columns * along // XCDS) * bn, {"XM": along})
         for along in MAPS
         if SPARE * (-rows % along * columns + -columns % (XCDS // along) * rows) <= rows * columns

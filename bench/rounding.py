@@ -64,6 +64,7 @@ LIBRARY: tuple[tuple[str, str, Settings], ...] = (
     ("gemm_pipelined", "gemm", {}),
     ("gemm_opposite", "gemm", {}),
     *(("matmul", name, {"DTYPE": t}) for name in ("matmul", "linear", "split") for t in ("bf16", "f16")),
+    *(("matmul_narrow", name, {}) for name in ("matmul_narrow", "linear_narrow")),
     *(("matmul_direct", name, {}) for name in ("matmul_direct", "split_direct")),
     ("fp8_gemm", "fp8_matmul", {}),
     ("fp8_gemm", "moe_gate_up", {}),

@@ -166,16 +166,15 @@ def matmul_with(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
+    narrow: bool = True,
 ) -> Choice:
-    """A row of the table made to fit these sizes and operands."""
-    contiguous = [m if a_by_k else k, n if b_by_k else k]
+    """A row of the table made to fit these sizes and operands; `narrow` as for `choose_matmul`."""
     kernel = str(row["kernel"])
-    width, store = 2 * math.gcd(8, *contiguous), 2 * math.gcd(4, n)
-    if kernel not in DIRECT:
-        width = store if store < min(8, width) else width
+    width, store = 2 * math.gcd(8, m if a_by_k else k, n if b_by_k else k), 2 * math.gcd(4, n)
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
-    if kernel in DIRECT and store < min(8, width):
-        knobs["STORE"] = store
+    if store < min(8, width):
+        own = kernel in DIRECT or (narrow and kernel == "matmul")
+        knobs |= {"STORE": store} if own else {"WIDTH": store}
     if knobs.get("XM") == "auto":
         knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
     elif not _even(knobs, m, n):
@@ -191,9 +190,10 @@ def matmul_with(
         if bias or activation != "none":
             return Choice(kernel, "linear_tiles", {**knobs, "ACT": activation})
         return Choice(kernel, kernel, knobs)
+    file, suffix = ("matmul_narrow", "_narrow") if "STORE" in knobs else ("matmul", "")
     if bias or activation != "none":
-        return Choice("matmul", "linear", {**knobs, "ACT": activation})
-    return Choice("matmul", "matmul", knobs)
+        return Choice(file, f"linear{suffix}", {**knobs, "ACT": activation})
+    return Choice(file, f"matmul{suffix}", knobs)
 
 
 def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str) -> Choice:

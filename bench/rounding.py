@@ -66,6 +66,8 @@ LIBRARY: tuple[tuple[str, str, Settings], ...] = (
     *(("matmul", name, {"DTYPE": t}) for name in ("matmul", "linear", "split") for t in ("bf16", "f16")),
     *(("matmul_narrow", name, {}) for name in ("matmul_narrow", "linear_narrow")),
     *(("matmul_direct", name, {}) for name in ("matmul_direct", "split_direct")),
+    ("matmul_tiles", "matmul_tiles", {}),
+    ("matmul_direct", "matmul_direct", {}),
     ("fp8_gemm", "fp8_matmul", {}),
     ("fp8_gemm", "moe_gate_up", {}),
     ("fp8_gemm", "moe_down", {}),

@@ -78,8 +78,14 @@ def by_row(rows):
     return ag.Owner(p=rows * 8 // THREADS, t=THREADS, e=8, row=f"p*{THREADS // 8} + t//8", k="t%8*8 + e")
 
 
+def held(rows, turned):
+    """Rows of an operand in LDS: stored by k, up to a power of two; those past the tile are not multiplied."""
+    return min([size for size in (16, 32, 64, 128, 256, 512) if size >= rows]) if turned else rows
+
+
 def block(rows):
     """Of an operand stored by k, a thread moves this many neighbouring k of so many neighbouring rows."""
+    rows = held(rows, True)
     e = 8 if rows >= THREADS else 4
     i = rows * BK // (THREADS * e)
     assert i in (2, 4, 8), "a thread turns 2, 4 or 8 neighbouring k"
@@ -89,7 +95,7 @@ def block(rows):
 def by_k(rows):
     """Stored by k: the block is turned in registers."""
     i, e = block(rows)
-    wide = rows // e
+    wide = held(rows, True) // e
     return ag.Owner(t=THREADS, i=i, e=e, k=f"t//{wide}*{i} + i", row=f"t%{wide}*{e} + e")
 
 
@@ -131,7 +137,8 @@ def product(A, B, bm, bn, spans, of_a=(), of_b=()):
     """The tile's sum over `spans` of k-steps (first, steps in whole turns, end of data); a wave holds its part. `of_a`,
     `of_b`: the matrix of a batch."""
     wm, wn = ag.wave()
-    sA, sB = [ag.shared(lds(BM), T) for s in range(STAGES)], [ag.shared(lds(BN), T) for s in range(STAGES)]
+    sA = [ag.shared(lds(held(BM, A_T)), T) for s in range(STAGES)]
+    sB = [ag.shared(lds(held(BN, B_T)), T) for s in range(STAGES)]
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
 
     def fetch(kt, end):

@@ -10,8 +10,7 @@ each piece has its memory accesses between its matrix instructions, no closer th
     2. nobody reads any more: the next step goes from registers to LDS, and the one after it is fetched
     3. the next step is there: its first fragments are read
 
-What it cannot do: what matmul.py, whose operands and layouts these are, cannot; a stored-by-k operand whose rows are no
-power of two.
+What it cannot do is what matmul.py, whose operands and layouts these are, cannot.
 """
 
 import argus as ag
@@ -43,19 +42,29 @@ from argus.kernels.matmul import (
     WN,
     T,
     activated,
+    block,
+    held,
     keep,
     lds,
     load,
     place,
 )
 
-READ = ag.knob(4, legal=(0, 1, 2, 3, 4, 5, 6), why="16x16x16 instructions beside a fragment read; 0: in blocks")
-WRITE = ag.knob(5, legal=(0, 1, 2, 3, 4, 5, 6, 7, 8), why="the same beside a write to LDS and a fetch; 0: in blocks")
+BAND = ag.knob(
+    0,
+    legal=(0, 1, 2, 3, 4, 5, 6, 7, 8),
+    why="each XCD has neighboring tiles, however many, in bands of so many rows (a divisor of all rows); 0: by XM",
+)
+READ = ag.knob(3, legal=(0, 1, 2, 3, 4, 5, 6), why="16x16x16 instructions beside a fragment read; 0: in blocks")
+WRITE = ag.knob(4, legal=(0, 1, 2, 3, 4, 5, 6, 7, 8), why="the same beside a write to LDS and a fetch; 0: in blocks")
 
 SLOT = INST // 16  # 32x32x8 takes twice the time of 16x16x16
 PRODUCTS = FRAGS * TM * TN  # of a step; each is two matrix instructions, the halves of a fragment
-READY = max(1, 7 // (TN * SLOT))  # rows of fragments read before a step begins: enough products until the next ones come
-MOVED = (BM + BN) * BK * 2 // (16 * THREADS)  # accesses of 16 bytes with which a thread moves a step
+READY = min(TM, max(1, 7 // (TN * SLOT)))  # rows of fragments read before a step begins: seven products hide a read
+ROW_PASSES = ((0 if A_T else BM) + (0 if B_T else BN)) * BK * 2 // (16 * THREADS)  # accesses of 16 bytes by rows
+TURNED = (A_T, held(BM, A_T)), (B_T, held(BN, B_T))
+WRITES = sum([rows * BK // (THREADS * block(rows)[0]) for turned, rows in TURNED if turned])  # of what is turned
+MOVED = ROW_PASSES + 2 * WRITES  # what is turned is fetched again when all of it has been written
 LAST = 7  # products after the last read or write of a piece, before its barrier: the access has come through then
 
 
@@ -65,29 +74,33 @@ def pieces():
     second = MOVED * max(WRITE, 1) // (2 * SLOT) + LAST
     third = (READY + TN) * max(READ, 1) // (2 * SLOT)
     whole = max(first + second + third, PRODUCTS)
-    return first * PRODUCTS // whole, (first + second) * PRODUCTS // whole
+    written = first + second * WRITES // MOVED
+    return first * PRODUCTS // whole, written * PRODUCTS // whole, (first + second) * PRODUCTS // whole
 
 
 CUTS = pieces()
 
 
 def pace(wanted):
-    """Matrix instructions that follow each other; 0: more than there are."""
-    return max(wanted // SLOT, 1) if wanted else 2 * PRODUCTS
+    """Matrix instructions that follow each other; 0: the most a schedule has."""
+    return (wanted + SLOT - 1) // SLOT if wanted else 64
 
 
 def product(A, B, bm, bn, steps):
     """The tile's sum over so many k-steps; a wave holds its part."""
     wm, wn = ag.wave()
-    sA, sB = ag.shared(lds(BM), T), ag.shared(lds(BN), T)
+    sA, sB = ag.shared(lds(held(BM, A_T)), T), ag.shared(lds(held(BN, B_T)), T)
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
 
-    def fetch(kt):
-        return load(A, A_T, MOVE_A, BM, bm * BM, kt, steps), load(B, B_T, MOVE_B, BN, bn * BN, kt, steps)
+    def fetch(kt, ahead, turned=(False, True)):
+        a = load(A, A_T, MOVE_A, BM, bm * BM, kt, steps) if A_T in turned else ahead[0]
+        return a, load(B, B_T, MOVE_B, BN, bn * BN, kt, steps) if B_T in turned else ahead[1]
 
-    def write(parts):
-        keep(sA, parts[0], A_T, BM)
-        keep(sB, parts[1], B_T, BN)
+    def write(parts, turned=(False, True)):
+        if A_T in turned:
+            keep(sA, parts[0], A_T, BM)
+        if B_T in turned:
+            keep(sB, parts[1], B_T, BN)
 
     def rows(ks, some):
         return [sA.load(FRAG, row=INST * (TM * wm + i), k=KF * ks, width=16) for i in some]
@@ -115,8 +128,9 @@ def product(A, B, bm, bn, steps):
             for h in range(2):
                 acc[r % TM, j] = ag.mfma(b[r // TM * TN + j][h], a[r][h], acc[r % TM, j])
 
-    write(fetch(0))
-    ahead = fetch(1)
+    ahead = fetch(0, (0, 0))
+    write(ahead)
+    ahead = fetch(1, fetch(1, ahead, (True,)), (False,))  # in the order of the loop, or its waits are longer
     ag.barrier()
     b, a = first()
     for kt in ag.range(steps - 1):
@@ -124,14 +138,19 @@ def product(A, B, bm, bn, steps):
             b, a = rest(b, a)
             multiply(b, a, range(CUTS[0]))
         ag.barrier()  # this step has been read
+        if WRITES:
+            with ag.schedule(mfma=pace(WRITE), ds_write=1):
+                write(ahead, (True,))
+                multiply(b, a, range(CUTS[0], CUTS[1]))
         with ag.schedule(mfma=pace(WRITE), ds_write=1, buffer_load=1):
-            write(ahead)
-            ahead = fetch(kt + 2)
-            multiply(b, a, range(CUTS[0], CUTS[1]))
+            ahead = fetch(kt + 2, ahead, (True,))
+            write(ahead, (False,))
+            ahead = fetch(kt + 2, ahead, (False,))
+            multiply(b, a, range(CUTS[1], CUTS[2]))
         ag.barrier()  # the next one is there
         with ag.schedule(mfma=pace(READ), ds_read=1):
             next_b, next_a = first()
-            multiply(b, a, range(CUTS[1], PRODUCTS))
+            multiply(b, a, range(CUTS[2], PRODUCTS))
         b, a = next_b, next_a
     with ag.schedule(mfma=pace(READ), ds_read=1):
         b, a = rest(b, a)
@@ -139,9 +158,17 @@ def product(A, B, bm, bn, steps):
     return acc
 
 
+def near(M, N):
+    """This workgroup's tile."""
+    if BAND == 0:
+        return place(M, N)
+    z, bn, y = ag.grid(ag.cdiv(M, BM * BAND), ag.cdiv(N, BN), BAND, order=ag.xcd(8))
+    return z * BAND + y, bn
+
+
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=f"C[m, n] = {SUM}", example=EXAMPLE)
 def matmul_tiles(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
-    bm, bn = place(M, N)
+    bm, bn = near(M, N)
     wm, wn = ag.wave()
     acc = product(A, B, bm, bn, ag.cdiv(K, BK))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
@@ -151,7 +178,7 @@ def matmul_tiles(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=MEANS, example=EXAMPLE)
 def linear_tiles(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.Out["M N", T]):
-    bm, bn = place(M, N)
+    bm, bn = near(M, N)
     wm, wn = ag.wave()
     acc = product(A, B, bm, bn, ag.cdiv(K, BK))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn

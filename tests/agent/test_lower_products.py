@@ -17,6 +17,14 @@ SMALL = {"tiles_row": 1, "tiles_col": 1, "waves_row": 2, "waves_col": 2, "tiles_
 BLOCKED: tuple[Step, ...] = (("register-blocking", dict(SMALL)), ("wide-fragments", {}), ("vector-stores", {}))
 STAGED: tuple[Step, ...] = (*BLOCKED, ("lds-staging", {"barriers": "both"}))
 SWIZZLED: tuple[Step, ...] = (*STAGED, ("lds-swizzle", {"kind": "cross", "amount": 2}))
+ROWS_OF_64: tuple[Step, ...] = (*STAGED[1:], ("lds-swizzle", {"kind": "cross", "amount": 3}))
+DEEP: tuple[Step, ...] = (("register-blocking", {**SMALL, "tiles_row": 2, "tiles_k": 8}), *ROWS_OF_64)
+FILLING: tuple[Step, ...] = (
+    *DEEP,
+    ("range-guards", {"axes": "grid"}),
+    ("chip-filling-tiles", {"rows": 96, "cols": 64}),
+)
+AHEAD: tuple[Step, ...] = (*FILLING, ("fragment-prefetch", {"depth": "fragments"}))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +45,17 @@ SWIZZLED: tuple[Step, ...] = (*STAGED, ("lds-swizzle", {"kind": "cross", "amount
         ((*STAGED, ("stagger-k", {"stride": 2})), (128, 64, 96)),
         ((*STAGED, ("stagger-k", {"stride": 1}), ("persistent-groups", {"turns": 2})), (64, 128, 64)),
         ((("register-blocking", {**SMALL, "tiles_row": 2}), ("split-k", {"parts": 2})), (128, 64, 64)),
+        (FILLING, (100, 68, 128)),
+        ((*AHEAD, ("just-in-time-fragments", {"read": 3, "write": 4})), (100, 68, 192)),
+        (
+            (
+                *DEEP,
+                ("fragment-prefetch", {"depth": "fragments"}),
+                ("instruction-scheduling", {"mfma": 2}),
+                ("just-in-time-fragments", {"read": 2, "write": 3}),
+            ),
+            (128, 64, 192),
+        ),
     ],
     ids=lambda value: " ".join(name for name, _ in value[1:]) if isinstance(value[0], tuple) else str(value),
 )
@@ -51,6 +70,25 @@ def test_the_parts_of_a_long_k_gain_where_blocks_are_few() -> None:
     whole = lowered("gemm", *BLOCKED)
     parts = lower(whole, "split-k", {"parts": 4})
     assert simulated(parts, sizes) < 0.7 * simulated(whole, sizes)
+
+
+def test_a_tile_of_which_there_are_304_is_faster_with_fragments_just_in_time() -> None:
+    sizes = {"M": 4096, "N": 4096, "K": 1024}
+    large = (("register-blocking", {**SMALL, "tiles_row": 4, "tiles_col": 4, "tiles_k": 8}), *ROWS_OF_64)
+    ragged = (*large, ("range-guards", {"axes": "grid"}), ("chip-filling-tiles", {"rows": 256, "cols": 224}))
+    ahead = lowered("gemm", *ragged, ("fragment-prefetch", {"depth": "fragments"}))
+    in_time = lower(ahead, "just-in-time-fragments", {"read": 3, "write": 4})
+    assert simulated(in_time, sizes) < 0.95 * simulated(lower(ahead, "instruction-scheduling", {"mfma": 4}), sizes)
+    square = lowered(
+        "gemm", *large, ("fragment-prefetch", {"depth": "fragments"}), ("instruction-scheduling", {"mfma": 2})
+    )
+    assert simulated(in_time, sizes) < simulated(square, sizes)
+
+
+def test_a_piece_that_reads_after_the_barrier_is_refuted() -> None:
+    text = lowered("gemm", *AHEAD, ("just-in-time-fragments", {"read": 3, "write": 4}))
+    at = text.index("ag.barrier()", text.index("has been read"))
+    assert refuted(text[:at] + "pass" + text[at + len("ag.barrier()") :]) & {"race_free", "fresh"}
 
 
 def test_sums_that_meet_without_a_barrier_are_refuted() -> None:
@@ -107,6 +145,9 @@ def test_other_tasks_have_their_own_names_and_conditions() -> None:
         (STAGED, "split-k", {"parts": 2}),
         (BLOCKED, "lds-ring", {"slots": 2}),
         ((*SWIZZLED, ("lds-ring", {"slots": 2})), "lds-ring", {"slots": 2}),
+        (SWIZZLED, "just-in-time-fragments", {"read": 3, "write": 4}),
+        (BLOCKED, "chip-filling-tiles", {"rows": 208, "cols": 224}),
+        ((), "chip-filling-tiles", {"rows": 256, "cols": 224}),
         (BLOCKED, "wave-groups", {}),
         (BLOCKED, "direct-to-lds", {"slots": 1}),
         ((*STAGED, ("persistent-groups", {"turns": 2})), "persistent-groups", {"turns": 2}),

@@ -29,6 +29,7 @@ LIBRARY = [
     ("softmax", "softmax_long"),
     ("layernorm", "layernorm"),
     ("moe", "combine"),
+    ("matmul_tiles", "matmul_tiles"),
     ("matmul_direct", None),
     ("fp8_gemm", "moe_gate_up"),
 ]

@@ -17,6 +17,7 @@ from argus.agent.lower.causal_order import causal_order
 from argus.agent.lower.causal_pairs import causal_pairs
 from argus.agent.lower.causal_skip import causal_skip
 from argus.agent.lower.channel_blocks import channel_blocks
+from argus.agent.lower.chip_filling_tiles import chip_filling_tiles
 from argus.agent.lower.chiplet_order import chiplet_order
 from argus.agent.lower.chiplet_rows import chiplet_rows
 from argus.agent.lower.chiplet_tiles import chiplet_tiles
@@ -36,6 +37,7 @@ from argus.agent.lower.grouped_order import grouped_order
 from argus.agent.lower.halo_prefetch import halo_prefetch
 from argus.agent.lower.halo_staging import halo_staging
 from argus.agent.lower.instruction_scheduling import instruction_scheduling
+from argus.agent.lower.just_in_time_fragments import just_in_time_fragments
 from argus.agent.lower.key_tiles import key_tiles
 from argus.agent.lower.late_sums import late_sums
 from argus.agent.lower.lazy_rescale import lazy_rescale
@@ -88,6 +90,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     causal_pairs,
     causal_skip,
     channel_blocks,
+    chip_filling_tiles,
     chiplet_order,
     chiplet_rows,
     chiplet_tiles,
@@ -107,6 +110,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     halo_prefetch,
     halo_staging,
     instruction_scheduling,
+    just_in_time_fragments,
     key_tiles,
     late_sums,
     lazy_rescale,

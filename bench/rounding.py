@@ -67,7 +67,6 @@ LIBRARY: tuple[tuple[str, str, Settings], ...] = (
     *(("matmul_narrow", name, {}) for name in ("matmul_narrow", "linear_narrow")),
     *(("matmul_direct", name, {}) for name in ("matmul_direct", "split_direct")),
     ("matmul_tiles", "matmul_tiles", {}),
-    ("matmul_direct", "matmul_direct", {}),
     ("fp8_gemm", "fp8_matmul", {}),
     ("fp8_gemm", "moe_gate_up", {}),
     ("fp8_gemm", "moe_down", {}),

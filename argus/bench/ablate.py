@@ -34,7 +34,7 @@ GEMM: Mapping[str, Mapping[str, Any]] = {
     "256 x 128 tiles, 16x16x16 instead of 32x32x8": {"BM": 256, "BN": 128, "INST": 16},
 }
 DIRECT: Mapping[str, Mapping[str, Any]] = {
-    "XCD map off": {"XM": 0},
+    "XCD map off": {"XM": 0, "BAND": 0},
     "one k-step ahead": {"DEPTH": 1},
     "32x32x8 instead of 16x16x16": {"INST": 32},
     "waves not kept together": {"TOGETHER": False},

@@ -5,8 +5,8 @@
 
 Workgroup number % 8 is the XCD, and every XCD has its own L2: the map decides how many rows of A and of B are read by
 several of them. With XM, XCDs take every XM-th row of tiles and every (8 // XM)-th column; counts that are no multiples
-would leave workgroups without a tile. With BAND an XCD has neighboring tiles, whatever their number is, in bands of so
-many rows of tiles, a divisor of their count. The map by which an XCD reads the fewest rows is taken.
+leave workgroups without a tile, which few may be. With BAND an XCD has neighboring tiles, whatever their number is, in
+bands of so many rows of tiles, a divisor of their count. The map by which an XCD reads the fewest rows is taken.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from argus.gfx942.chip import XCDS
 
 MAPS = (1, 2, 4, 8)
 BANDS = range(1, 17)
+SPARE = 64
+"""Workgroups with a tile for one without."""
 
 
 def map_of(m: int, n: int, bm: int, bn: int, bands: bool = True) -> dict[str, int]:
     """XM, and BAND if it is not 0, for C[m, n] in tiles of bm x bn; `bands`: whether the kernel has BAND."""
     rows, columns = -(-m // bm), -(-n // bn)
-    able = [
-        (rows // along * bm + columns * along // XCDS * bn, {"XM": along})
+    able: list[tuple[float, dict[str, int]]] = [
+        (-(-rows // along) * bm + -(-columns * along // XCDS) * bn, {"XM": along})
         for along in MAPS
-        if rows % along == 0 and columns % (XCDS // along) == 0
+        if SPARE * (-rows % along * columns + -columns % (XCDS // along) * rows) <= rows * columns
     ]
     if bands:
         able += [(_read(rows, columns, band, bm, bn), {"XM": 0, "BAND": band}) for band in BANDS if rows % band == 0]

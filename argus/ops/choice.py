@@ -177,22 +177,17 @@ def matmul_with(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
+    narrow: bool = True,
 ) -> Choice:
-    """A row of the table made to fit these sizes and operands."""
-    contiguous = [m if a_by_k else k, n if b_by_k else k]
+    """A row of the table made to fit these sizes and operands; `narrow` as for `choose_matmul`."""
     kernel = str(row["kernel"])
     size = 1 if dtype == "fp8" else 2
-    width, store = size * math.gcd(16 // size, *contiguous), 2 * math.gcd(4, n)
-    if kernel not in DIRECT:
-        width = store if store < min(8, width) else width
-    knobs: dict[str, KnobValue] = {
-        "DTYPE": dtype,
-        **row["knobs"],
-        "WIDTH": width,
-        "KTAIL": k % (2 * K_STEP // size) != 0,
-    }
-    if kernel in DIRECT and store < min(8, width):
-        knobs["STORE"] = store
+    width, store = size * math.gcd(16 // size, m if a_by_k else k, n if b_by_k else k), 2 * math.gcd(4, n)
+    tail = k % (2 * K_STEP // size) != 0
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": tail}
+    if store < min(8, width):
+        own = kernel in DIRECT or (narrow and kernel == "matmul")
+        knobs |= {"STORE": store} if own else {"WIDTH": store}
     if knobs.get("XM") == "auto":
         knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
     elif not _even(knobs, m, n):
@@ -210,9 +205,10 @@ def matmul_with(
         if bias or activation != "none":
             return Choice(kernel, "linear_tiles", {**knobs, "ACT": activation})
         return Choice(kernel, kernel, knobs)
+    file, suffix = ("matmul_narrow", "_narrow") if "STORE" in knobs else ("matmul", "")
     if bias or activation != "none":
-        return Choice("matmul", "linear", {**knobs, "ACT": activation})
-    return Choice("matmul", "matmul", knobs)
+        return Choice(file, f"linear{suffix}", {**knobs, "ACT": activation})
+    return Choice(file, f"matmul{suffix}", knobs)
 
 
 def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str) -> Choice:

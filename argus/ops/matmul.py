@@ -39,7 +39,7 @@ def matmul(
     c = blank_like(a, (m, n), dtype)
     sizes = {"M": m, "N": n, "K": k}
     arrays = {"A": given(a, "a"), "B": given(b, "b"), "C": given(c, "c")}
-    if choice.then is not None or choice.kernel == "linear":
+    if choice.then is not None or choice.kernel.startswith("linear"):
         arrays["bias"] = given(filled_like(a, (n,), dtype, 0.0) if bias is None else bias, "bias")
     if choice.then is not None:
         arrays["W"] = given(blank_like(a, (int(choice.knobs["SPLITS"]), m, n), "f32"), "W")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from argus.gfx942.chip import XCDS
-from argus.ops.chiplets import MAPS
+from argus.ops.chiplets import MAPS, SPARE
 from argus.ops.product_time import (
     K_STEP,
     NEIGHBORS,
@@ -96,8 +96,9 @@ def order_of(row: Row, model: Model, m: int, n: int) -> int:
     rows, columns = -(-m // model.bm), -(-n // model.bn)
     best, least = 0, 0.0
     for along in MAPS:
-        if rows % along == 0 and columns * along % XCDS == 0:
-            read = rows / along * model.bm + columns * along / XCDS * model.bn
+        across = XCDS // along
+        if SPARE * (-rows % along * columns + -columns % across * rows) <= rows * columns:
+            read = -(-rows // along) * model.bm + -(-columns // across) * model.bn
             if not best or read < least:
                 best, least = along, read
     return best

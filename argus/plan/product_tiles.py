@@ -83,7 +83,7 @@ def narrow_knobs(
     reach = (LIMIT - 1) // (2 * max(found.n, found.k, ROWS_AHEAD if found.a_by_k else 1))
     m, n, k, turned = min(found.z * found.m, reach), found.n, found.k, (found.a_by_k, found.b_by_k)
     row = carried_row(able, m, n, k)
-    choice = matmul_with(row, m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1])
+    choice = matmul_with(row, m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1], narrow=False)
     knobs = {**choice.knobs, **({"XM": 0} if found.z > 1 else {})}  # an XCD has all tiles of a matrix
     steps = " ".join(str(value) for name, value in (chain or {}).items() if name[0] == "S")
     shape: ShapeClass = {**shape_of(found), "longer": found.longer, "dtype": dtype, "steps": steps}
@@ -91,7 +91,8 @@ def narrow_knobs(
     taken = choices.take("product-tile", shape, default, lambda: tiles(found))
     if taken == default:
         return knobs
-    made = matmul_with({"kernel": "matmul", "knobs": taken}, m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1])
+    row = {"kernel": "matmul", "knobs": taken}
+    made = matmul_with(row, m, n, k, dtype, a_by_k=turned[0], b_by_k=turned[1], narrow=False)
     return dict(made.knobs)
 
 
@@ -100,7 +101,7 @@ def triangle_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
     large = -(-found.m // TRIANGLE_TILE["BM"]) * -(-found.n // TRIANGLE_TILE["BN"])
     row = {"kernel": "matmul", "knobs": TRIANGLE_TILE if large // 2 >= CUS else SMALL_TRIANGLE_TILE}
     m, n = (rounded(found.m), rounded(found.n)) if found.longer else (found.m, found.n)
-    made = matmul_with(row, m, n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k)
+    made = matmul_with(row, m, n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k, narrow=False)
     return dict(made.knobs)
 
 

@@ -25,6 +25,9 @@ CASES: list[tuple[str, str, dict[str, Any], tuple[int, int, int]]] = [
     ("matmul", "matmul", {**PIPELINED, "KTAIL": True}, (64, 64, 328)),
     ("matmul", "linear", {**SMALL, "ACT": "silu", "DTYPE": "f16"}, (65, 68, 128)),
     ("matmul", "linear", {**SMALL, "ACT": "relu"}, (65, 68, 64)),
+    ("matmul_narrow", "matmul_narrow", {**SMALL, "STORE": 4, "XM": 2}, (70, 70, 192)),
+    ("matmul_narrow", "matmul_narrow", {**PIPELINED, "STORE": 2, "KTAIL": True, "DTYPE": "f16"}, (33, 35, 328)),
+    ("matmul_narrow", "linear_narrow", {**SMALL, "ACT": "silu", "STORE": 2, "A_T": True}, (72, 69, 128)),
     ("matmul", "split", {**PIPELINED, "SPLITS": 3, "KTAIL": True}, (17, 64, 488)),
     ("matmul_direct", "matmul_direct", {"KTAIL": True, "XM": 2}, (66, 68, 520)),
     ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 64, "DEPTH": 2}, (5, 72, 512)),
@@ -58,7 +61,7 @@ def operands(knobs: dict[str, Any], m: int, n: int, k: int, kind: str) -> tuple[
 
 def stated(kernel: str, knobs: dict[str, Any]) -> str:
     """What is computed of A [M, K] and B [N, K], however they are stored; the parts of a split product together."""
-    if kernel != "linear":
+    if not kernel.startswith("linear"):
         return PRODUCT
     x = "(sum(A[m, k] * B[n, k], k) + bias[n])"
     return "C[m, n] = " + {"relu": f"maximum({x}, 0)", "silu": f"{x} / (1 + exp(-{x}))"}[knobs["ACT"]]
@@ -116,6 +119,8 @@ def test_not_a_number_and_infinity_stay_in_their_row_and_column() -> None:
         pytest.param("matmul_direct", "split_direct", {"BM": 32, "BN": 32, "STORE": 2}, id="split-direct"),
         pytest.param("matmul", "matmul", {**SMALL, "A_T": True}, id="by-k", marks=pytest.mark.full),
         pytest.param("matmul", "split", {**SMALL, "INST": 16}, id="split"),
+        pytest.param("matmul_narrow", "matmul_narrow", {**SMALL, "STORE": 2}, id="narrow"),
+        pytest.param("matmul_narrow", "linear_narrow", {**SMALL, "ACT": "relu"}, id="narrow-linear"),
         pytest.param("matmul", "matmul", {}, id="large", marks=pytest.mark.full),
     ],
 )

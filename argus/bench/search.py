@@ -22,6 +22,7 @@ from typing import Any
 from argus.bench.contestant import Contestant, from_choice
 from argus.bench.kept import Kept, Timed
 from argus.clock import LABEL
+from argus.gfx942.chip import CUS
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.lang.imports import text_with_imports
@@ -88,7 +89,8 @@ CANDIDATES: tuple[Mapping[str, Any], ...] = (
     _direct(16, 32, 4, 1, 1, False, 0, depth=4),
     _direct(32, 32, 4, 1, 1, False, 0, depth=4),
     *(_direct(bm, bn, 4, 1, 1, False, "auto") for bm, bn in ((32, 64), (64, 32))),
-    *(_direct(bm, bn, 2, 2, 1, True, "auto") for bm, bn in ((64, 64), (96, 64), (128, 64), (96, 96))),
+    *(_direct(bm, bn, 2, 2, 1, True, "auto") for bm, bn in ((64, 64), (96, 64), (128, 64))),
+    _direct(96, 96, 2, 2, 1, True, "auto", depth=3),
     *(_direct(bm, bn, 1, 2, 2, True, "auto") for bm, bn in ((96, 128), (128, 96), (128, 128))),
     _direct(64, 64, 2, 2, 1, True, 2),
     _direct(64, 64, 2, 2, 1, True, 0),
@@ -99,6 +101,8 @@ CANDIDATES: tuple[Mapping[str, Any], ...] = (
     _MIDDLE,
     _staged(256, 128, 32, 1, 1, 2),
     _staged(256, 256, 32, 1, 1, 2),
+    _staged(256, 256, 32, 1, 1, 8),
+    _staged(128, 192, 32, 1, 1, 4),
     *(_staged(256, 256, 32, 1, 1, 2, group=group) for group in (2, 4)),
     _split(_SMALL, 4),
     _split(_MIDDLE, 4),
@@ -114,7 +118,9 @@ def _sensible(row: Mapping[str, Any], shape: Shape) -> bool:
     knobs, kernel = row["knobs"], row["kernel"]
     bm, bn = int(knobs["BM"]), int(knobs["BN"])
     tiles = -(-m // bm) * -(-n // bn)
-    if bm > max(16, 2 * m - 1) or bn > max(64, n) or 4 * bm < min(m, 256) or (tiles > 800 and bm * bn < 256 * 256):
+    if bm > max(16, 2 * m - 1) or bn > max(64, n) or (tiles > 800 and bm * bn < 256 * 256):
+        return False
+    if 4 * bm < min(m, 256) and tiles > 2 * CUS:
         return False
     if kernel == "matmul_direct":
         return m < 1024 or bool(knobs["XM"])

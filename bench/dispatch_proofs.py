@@ -25,6 +25,7 @@ from argus.lang import read
 from argus.ops.attention import choose_attention
 from argus.ops.choice import (
     ACTIVATIONS,
+    DIRECT,
     MATMUL_TYPES,
     ROW_FAMILIES,
     ROW_TYPES,
@@ -105,7 +106,7 @@ def _products(row: Mapping[str, Any], tails: Sequence[int]) -> Iterator[Choice]:
         yield matmul_with(row, m + past, n + past, k + past, dtype)
     if row["kernel"] == "matmul_direct":
         return
-    for (a_by_k, b_by_k), past in product(STORED[1:], tails):
+    for (a_by_k, b_by_k), past in product(STORED[1:] if row["kernel"] not in DIRECT else (), tails):
         yield matmul_with(row, m + past, n + past, k + past, "bf16", a_by_k=a_by_k, b_by_k=b_by_k)
     for activation, bias in product(ACTIVATIONS, (False, True)):
         yield matmul_with(row, m, n, k, "bf16", bias=bias, activation=activation)

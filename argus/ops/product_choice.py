@@ -19,15 +19,13 @@ from typing import Any, Literal, get_args
 from argus.gfx942.chip import XCDS
 from argus.ops.chiplets import MAPS, SPARE
 from argus.ops.product_time import (
-    K_STEP,
     NEIGHBORS,
     Chip,
     Model,
     at_least,
+    closer,
     estimate,
     model_of,
-    closer,
-    skewed,
 )
 
 TABLE = Path(__file__).parents[1] / "kernels" / "matmul.json"
@@ -64,21 +62,18 @@ class Candidates:
         for row in self.exact.get((m, n, k), ()):
             if able(row):
                 return row
-        models = self.models if form is None else self.by_form[form]
-        chip, steps, skew = self.chip, -(-k // K_STEP), skewed(k)
-        bounds = [(at_least(chip, model, m, n, steps, skew), model, row) for model, row in models]
+        chip, models = self.chip, self.models if form is None else self.by_form[form]
+        bounds = list(zip(at_least(chip, [model for model, _ in models], m, n, k), models, strict=True))
         bounds.sort(key=BY_BOUND)
         best, least = None, float("inf")
-        for bound, model, row in bounds:
+        for bound, (model, row) in bounds:
             if bound >= least:
                 break
             if closer(chip, model, m, n, k, bound) < least and able(row):
                 us = estimated(chip, model, row, m, n, k)
                 if us < least:
                     best, least = row, us
-        if best is None and form is not None:
-            return self.fastest(m, n, k, able)
-        return best
+        return self.fastest(m, n, k, able) if best is None and form is not None else best
 
 
 def estimated(chip: Chip, model: Model, row: Row, m: int, n: int, k: int) -> float:
@@ -110,6 +105,18 @@ def candidates() -> Candidates:
     return Candidates.of(json.loads(TABLE.read_text(encoding="utf-8")))
 
 
+RECENT: dict[tuple[int, int, int, str], Row | None] = {}
+"""Decisions of this process; those for operands stored by k depend on more."""
+MOST_RECENT = 4096
+
+
 def fastest(m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
-    """The library's row for these sizes, None if there is none."""
-    return candidates().fastest(m, n, k, able, form)
+    """The library's row for these sizes, None if there is none. With `form`, `able` is what the form and sizes say."""
+    if form is None or form == "turned":
+        return candidates().fastest(m, n, k, able, form)
+    key = m, n, k, form
+    if key not in RECENT:
+        if len(RECENT) >= MOST_RECENT:
+            RECENT.clear()
+        RECENT[key] = candidates().fastest(m, n, k, able, form)
+    return RECENT[key]

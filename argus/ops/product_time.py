@@ -33,7 +33,7 @@ K_STEP = 64
 LINE = 64
 """Elements of two bytes in a cache line."""
 CLOCK_STEPS = 3
-"""Steps from the highest clock towards the one that power allows; the last changes the time by less than 1 %."""
+"""Steps from the highest clock down to one that power allows, which is up to 4 % below the highest such clock."""
 NEIGHBORS = -1
 """Order of workgroups in which each XCD has neighboring tiles (`BAND`); others are the XCDs along M, 0: by rows."""
 SLOWEST = 500.0
@@ -133,9 +133,13 @@ def skewed(k: int) -> float:
 
 def compute_clocks(model: Model, grid: int, steps: int, skew: float) -> float:
     """Clocks of the fullest compute unit at the highest clock."""
-    room, more = model.room, model.skew * skew
-    resident = -(-grid // CUS)
-    full, rest = resident // room, resident % room
+    return rounds_clocks(model, -(-grid // CUS), steps, model.skew * skew)
+
+
+def rounds_clocks(model: Model, count: int, steps: int, more: float) -> float:
+    """Clocks of a compute unit that runs so many workgroups, a k-step taking `more` for each of a round."""
+    room = model.room
+    full, rest = count // room, count % room
     if not full:
         return model.first[rest] + steps * (model.step[rest - 1] + more * rest)
     clocks = model.first[room] * (1 + model.again * (full - 1)) + full * steps * (model.step[room - 1] + more * room)
@@ -144,11 +148,19 @@ def compute_clocks(model: Model, grid: int, steps: int, skew: float) -> float:
     return clocks
 
 
-def at_least(chip: Chip, model: Model, m: int, n: int, steps: int, skew: float) -> float:
-    """us below `estimate`: the fullest compute unit's run at the highest clock; `steps`: all k-steps of the product."""
-    grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
-    clocks = model.apart + compute_clocks(model, grid, -(-steps // model.span) * model.turn, skew)
-    return chip.launch + clocks / chip.top
+def at_least(chip: Chip, models: Sequence[Model], m: int, n: int, k: int) -> list[float]:
+    """us below `estimate` of each: the fullest compute unit's run at the highest clock."""
+    steps, skew, launch, top, found = -(-k // K_STEP), skewed(k), chip.launch, chip.top, []
+    for model in models:
+        room, more = model.room, model.skew * skew
+        resident = -(-(-(-m // model.bm) * -(-n // model.bn) * model.splits) // CUS)
+        turns = -(-steps // model.span) * model.turn
+        if resident <= room:
+            clocks = model.first[resident] + turns * (model.step[resident - 1] + more * resident)
+        else:
+            clocks = rounds_clocks(model, resident, turns, more)
+        found.append(launch + (model.apart + clocks) / top)
+    return found
 
 
 def closer(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float:

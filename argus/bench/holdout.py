@@ -30,7 +30,7 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Regret:
     """One shape: the choice and the fastest candidate, us each; `beyond`: the fastest was outside the band."""
 
     shape: Shape
@@ -50,7 +50,7 @@ class Judged:
 
 def regrets(
     shapes: Sequence[Shape], kept: Kept, field: Sequence[Entrant], band: float = BAND, whole: int = WHOLE
-) -> Iterator[Judged]:
+) -> Iterator[Regret]:
     """One after the other; `whole`: at so many shapes, spread over the sizes, all candidates are timed."""
     known = candidates().exact
     by_size = sorted(shapes, key=math.prod)
@@ -65,13 +65,13 @@ def regrets(
         times = {text: timed(choice, shape, kept) for text, choice in {chosen.text(): chosen, **tried}.items()}
         good = {text: found.us for text, found in times.items() if not found.why}
         best = min(good, key=lambda text: good[text])
-        yield Judged(
+        yield Regret(
             shape, chosen.text(), good[chosen.text()], best, good[best], len(good), len(every), shape in full,
             best not in inside,
         )  # fmt: skip
 
 
-def geometric_mean(judged: Sequence[Judged]) -> float:
+def geometric_mean(judged: Sequence[Regret]) -> float:
     return math.exp(statistics.fmean(math.log(one.regret) for one in judged))
 
 
@@ -92,7 +92,7 @@ def decision_us(shapes: Sequence[Shape]) -> tuple[float, float]:
     return first, second
 
 
-def table(judged: Sequence[Judged]) -> str:
+def table(judged: Sequence[Regret]) -> str:
     """Markdown; times are simulated."""
     lines = [
         "| M x N x K, without a row | choice, µs (simulated) | fastest candidate, µs (simulated) | choice to fastest "
@@ -109,7 +109,7 @@ def table(judged: Sequence[Judged]) -> str:
     return "\n".join(lines)
 
 
-def summary(judged: Sequence[Judged], band: float, decision: tuple[float, float]) -> str:
+def summary(judged: Sequence[Regret], band: float, decision: tuple[float, float]) -> str:
     worst = max(judged, key=lambda one: one.regret)
     whole = [one for one in judged if one.whole]
     beyond = sum(one.beyond for one in whole)

@@ -21,7 +21,7 @@ from argus.ops.chiplets import MAPS, SPARE
 from argus.ops.product_time import (
     NEIGHBORS,
     Chip,
-    Model,
+    ProductModel,
     at_least,
     closer,
     estimate,
@@ -44,8 +44,8 @@ class Candidates:
 
     chip: Chip
     exact: Mapping[tuple[int, int, int], list[Row]]
-    models: list[tuple[Model, Row]]
-    by_form: Mapping[Form, list[tuple[Model, Row]]]
+    models: list[tuple[ProductModel, Row]]
+    by_form: Mapping[Form, list[tuple[ProductModel, Row]]]
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> Candidates:
@@ -76,12 +76,12 @@ class Candidates:
         return self.fastest(m, n, k, able) if best is None and form is not None else best
 
 
-def estimated(chip: Chip, model: Model, row: Row, m: int, n: int, k: int) -> float:
+def estimated(chip: Chip, model: ProductModel, row: Row, m: int, n: int, k: int) -> float:
     """us of a candidate with the order of tiles over XCDs that it would have at these sizes."""
     return estimate(chip, model, m, n, k, order_of(row, model, m, n), row["knobs"].get("GROUP", 1))
 
 
-def order_of(row: Row, model: Model, m: int, n: int) -> int:
+def order_of(row: Row, model: ProductModel, m: int, n: int) -> int:
     """As `argus.ops.chiplets` would find it; bands of neighbors are taken to be as good as the best of them."""
     xm: int | str = row["knobs"]["XM"]
     if xm != "auto":

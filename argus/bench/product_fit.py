@@ -1,6 +1,6 @@
 """The numbers of `argus.ops.product_time`, found from times by the clock.
 
-    model = fitted(row, 2, [Sample((1000, 3000, 2000), 0, 1, account), ...])
+    model = fitted(row, 2, [ProductSample((1000, 3000, 2000), 0, 1, account), ...])
     to_json(model)                    -> {"room": 2, "step": [640.0, 893.0], "start": 3800.0, ...}
 
 Work and lines are linear in what a launch does and follow by least squares from the accounts. Clocks of starts and
@@ -26,7 +26,7 @@ from argus.clock.power import MATRIX_POWER
 from argus.clock.profile import Profile
 from argus.clock.protocol import floor
 from argus.gfx942.chip import CLOCK_MAX_MHZ, CUS, XCDS
-from argus.ops.product_time import K_STEP, Chip, Model, busy, model_of, parts_of, skewed, steps_of
+from argus.ops.product_time import K_STEP, Chip, ProductModel, busy, model_of, parts_of, skewed, steps_of
 
 Floats = npt.NDArray[np.float64]
 PULL = 0.03
@@ -40,7 +40,7 @@ Moves = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ProductSample:
     """A launch of a candidate at a shape: the order of its workgroups over the XCDs, and its account."""
 
     shape: Shape
@@ -70,7 +70,7 @@ def chip_of(parameters: Parameters = PARAMETERS) -> Chip:
     )
 
 
-def plain(row: Mapping[str, Any], room: int) -> Model:
+def plain(row: Mapping[str, Any], room: int) -> ProductModel:
     """A guess at a candidate that was never timed: its matrix instructions, waits for memory, lines once."""
     knobs = row["knobs"]
     area = int(knobs["BM"]) * int(knobs["BN"]) / 16  # clocks of the matrix cores of a compute unit for a k-step
@@ -84,7 +84,9 @@ def plain(row: Mapping[str, Any], room: int) -> Model:
     return model_of({**row, "fit": numbers})
 
 
-def fitted(row: Mapping[str, Any], room: int, samples: Sequence[Sample], moves: Moves | None = None) -> Model:
+def fitted(
+    row: Mapping[str, Any], room: int, samples: Sequence[ProductSample], moves: Moves | None = None
+) -> ProductModel:
     """The numbers of a candidate (kernel and knobs, workgroups a compute unit has room for) from its samples; `moves`:
     how far from the plain guess they are for other tiles of the kernel."""
     guess = plain(row, room)
@@ -96,7 +98,7 @@ def fitted(row: Mapping[str, Any], room: int, samples: Sequence[Sample], moves: 
     return _with_times(_with_work(guess, samples), samples)
 
 
-def moved(models: Sequence[tuple[Mapping[str, Any], Model, int]]) -> Moves:
+def moved(models: Sequence[tuple[Mapping[str, Any], ProductModel, int]]) -> Moves:
     """How far from the plain guess the numbers of a kernel's tiles are: the mean logarithm; a tile with many samples
     counts more. `models`: candidate, its model, and of how many samples."""
     weights = [count / (count + FEW) for *_, count in models]
@@ -122,7 +124,7 @@ NUMBERS = (
 )  # fmt: skip
 
 
-def to_json(model: Model) -> dict[str, Any]:
+def to_json(model: ProductModel) -> dict[str, Any]:
     """The numbers of a model that the table keeps, to four digits."""
     numbers = {name: float(f"{getattr(model, name):.4g}") for name in NUMBERS}
     return {"room": model.room, "step": [float(f"{step:.4g}") for step in model.step], **numbers}
@@ -151,7 +153,7 @@ def _switched(profile: Profile, parameters: Parameters = PARAMETERS) -> float:
     )
 
 
-def _with_work(model: Model, samples: Sequence[Sample]) -> Model:
+def _with_work(model: ProductModel, samples: Sequence[ProductSample]) -> ProductModel:
     work, lines = [], []
     wanted, missed = [], []
     for sample in samples:
@@ -185,11 +187,11 @@ def _least_squares(rows: Sequence[Sequence[float]], wanted: Sequence[float]) -> 
     return [float(value) for value in found]
 
 
-def _with_times(model: Model, samples: Sequence[Sample]) -> Model:
+def _with_times(model: ProductModel, samples: Sequence[ProductSample]) -> ProductModel:
     chip = chip_of()
     first = [model.apart, model.start, model.each, model.again, model.skew, model.wait, *model.step]
 
-    def made(moves: Floats) -> Model:
+    def made(moves: Floats) -> ProductModel:
         apart, start, each, again, skew, wait, *step = (a * math.exp(b) for a, b in zip(first, moves, strict=True))
         return replace(
             model, apart=apart, start=start, each=each, again=again, skew=skew, wait=min(wait, 1.0), step=step

@@ -18,7 +18,7 @@ from typing import Any
 from argus import machine
 from argus.bench.contestant import compiled
 from argus.bench.kept import Kept, LaunchAccount
-from argus.bench.product_fit import Sample, chip_of, combining, fitted, moved
+from argus.bench.product_fit import ProductSample, chip_of, combining, fitted, moved
 from argus.bench.product_shapes import Shape
 from argus.bench.product_times import accounts
 from argus.clock.model import room_for
@@ -27,7 +27,7 @@ from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.ops.choice import Choice, able_at, matmul_with
 from argus.ops.product_choice import estimated, order_of
-from argus.ops.product_time import Model, model_of
+from argus.ops.product_time import ProductModel, model_of
 
 Row = Mapping[str, Any]
 BANDS = (1.4, 1.2)
@@ -43,8 +43,8 @@ class Entrant:
 
     row: Row
     room: int
-    model: Model
-    samples: dict[str, Sample] = field(default_factory=dict)
+    model: ProductModel
+    samples: dict[str, ProductSample] = field(default_factory=dict)
     added: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def at(self, shape: Shape) -> Choice | None:
@@ -58,7 +58,7 @@ class Entrant:
         knobs = choice.knobs
         words = f"{choice.text()} at {shape}"
         order = order_of(self.row, self.model, *shape[:2])
-        self.samples[words] = Sample(shape, order, int(knobs.get("GROUP", 1)), launches[0])
+        self.samples[words] = ProductSample(shape, order, int(knobs.get("GROUP", 1)), launches[0])
         if len(launches) > 1:
             parts = (4.0 * int(knobs["SPLITS"]) + 2.0) * shape[0] * shape[1]
             self.added[words] = parts, launches[1].us
@@ -117,7 +117,7 @@ def _name(row: Row) -> str:
 
 def near(field_: Sequence[Entrant], shape: Shape, band: float) -> list[tuple[Entrant, Choice, float]]:
     """Those whose estimate is within the band of the least, with their estimates, the least first."""
-    found = {}
+    found: dict[str, tuple[Entrant, Choice, float]] = {}
     for entrant in field_:
         choice = entrant.at(shape)
         if choice is not None:
@@ -136,7 +136,7 @@ def tile_of(row: Row) -> tuple[Any, ...]:
 def fit(field_: Sequence[Entrant]) -> None:
     """Fits every entrant to the samples of its tile: first alone, then from what its kernel's tiles have in common."""
     combine = combining([each for entrant in field_ for each in entrant.added.values()])
-    samples: dict[tuple[Any, ...], dict[str, Sample]] = {}
+    samples: dict[tuple[Any, ...], dict[str, ProductSample]] = {}
     for entrant in field_:
         samples.setdefault(tile_of(entrant.row), {}).update(entrant.samples)
     known = {tile: [found[words] for words in sorted(found)] for tile, found in samples.items()}

@@ -4,12 +4,11 @@
     choose_rows("softmax", 1000, "f32")       -> Choice("softmax", "softmax", {"WAVES": 2, "CHUNKS": 2, ...})
 
 The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench gemm --search --write` finds the rows of
-the first on the clock. What is not in a table is decided by a stated rule. Matrix products: of each kernel and knobs
-the nearest row's time is carried over to the sizes asked for (`carried`), and the least gives tile, waves and pipeline;
-a row of these very sizes needs no guess. Element type, layouts, access width and the mask of K's tail follow from the
-operands; the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose
-registers hold a row of the operand, else the kernel that walks rows; a row that fills them exactly needs no masks
-(EXACT).
+the first on the clock. What is not in a table is decided by a stated rule. Matrix products: every candidate has an
+estimate (`argus.ops.product_time`), and the least gives tile, waves and pipeline; a row of these very sizes needs none.
+Element type, layouts, access width and the mask of K's tail follow from the operands, the order of tiles over the XCDs
+from their number (`argus.ops.chiplets`). Rows: the first row of the table whose registers hold a row of the operand,
+else the kernel that walks rows; a row that fills them exactly needs no masks (EXACT).
 
 What no kernel computes ends in `NoKernel`, which names the reason and the nearest thing there is.
 """
@@ -181,7 +180,8 @@ def matmul_with(
     activation: str = "none",
     narrow: bool = True,
 ) -> Choice:
-    """A row of the table made to fit these sizes and operands; `narrow` as for `choose_matmul`."""
+    """A row of the table made to fit these sizes and operands; `narrow`: kernels with a width of their own for stores may
+    be taken, else all accesses are as narrow as the stores."""
     kernel = str(row["kernel"])
     size = 1 if dtype == "fp8" else 2
     width, store = size * math.gcd(16 // size, m if a_by_k else k, n if b_by_k else k), 2 * math.gcd(4, n)

@@ -19,15 +19,13 @@ from typing import Any, Literal, get_args
 from argus.gfx942.chip import XCDS
 from argus.ops.chiplets import MAPS, SPARE
 from argus.ops.product_time import (
-    K_STEP,
     NEIGHBORS,
     Chip,
-    Model,
+    ProductModel,
     at_least,
     closer,
     estimate,
     model_of,
-    skewed,
 )
 
 TABLE = Path(__file__).parents[1] / "kernels" / "matmul.json"
@@ -46,8 +44,8 @@ class Candidates:
 
     chip: Chip
     exact: Mapping[tuple[int, int, int], list[Row]]
-    models: list[tuple[Model, Row]]
-    by_form: Mapping[Form, list[tuple[Model, Row]]]
+    models: list[tuple[ProductModel, Row]]
+    by_form: Mapping[Form, list[tuple[ProductModel, Row]]]
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> Candidates:
@@ -64,29 +62,26 @@ class Candidates:
         for row in self.exact.get((m, n, k), ()):
             if able(row):
                 return row
-        models = self.models if form is None else self.by_form[form]
-        chip, steps, skew = self.chip, -(-k // K_STEP), skewed(k)
-        bounds = [(at_least(chip, model, m, n, steps, skew), model, row) for model, row in models]
+        chip, models = self.chip, self.models if form is None else self.by_form[form]
+        bounds = list(zip(at_least(chip, [model for model, _ in models], m, n, k), models, strict=True))
         bounds.sort(key=BY_BOUND)
         best, least = None, float("inf")
-        for bound, model, row in bounds:
+        for bound, (model, row) in bounds:
             if bound >= least:
                 break
             if closer(chip, model, m, n, k, bound) < least and able(row):
                 us = estimated(chip, model, row, m, n, k)
                 if us < least:
                     best, least = row, us
-        if best is None and form is not None:
-            return self.fastest(m, n, k, able)
-        return best
+        return self.fastest(m, n, k, able) if best is None and form is not None else best
 
 
-def estimated(chip: Chip, model: Model, row: Row, m: int, n: int, k: int) -> float:
+def estimated(chip: Chip, model: ProductModel, row: Row, m: int, n: int, k: int) -> float:
     """us of a candidate with the order of tiles over XCDs that it would have at these sizes."""
     return estimate(chip, model, m, n, k, order_of(row, model, m, n), row["knobs"].get("GROUP", 1))
 
 
-def order_of(row: Row, model: Model, m: int, n: int) -> int:
+def order_of(row: Row, model: ProductModel, m: int, n: int) -> int:
     """As `argus.ops.chiplets` would find it; bands of neighbors are taken to be as good as the best of them."""
     xm: int | str = row["knobs"]["XM"]
     if xm != "auto":
@@ -110,6 +105,18 @@ def candidates() -> Candidates:
     return Candidates.of(json.loads(TABLE.read_text(encoding="utf-8")))
 
 
+RECENT: dict[tuple[int, int, int, str], Row | None] = {}
+"""Decisions of this process; those for operands stored by k depend on more."""
+MOST_RECENT = 4096
+
+
 def fastest(m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
-    """The library's row for these sizes, None if there is none."""
-    return candidates().fastest(m, n, k, able, form)
+    """The library's row for these sizes, None if there is none. With `form`, `able` is what the form and sizes say."""
+    if form is None or form == "turned":
+        return candidates().fastest(m, n, k, able, form)
+    key = m, n, k, form
+    if key not in RECENT:
+        if len(RECENT) >= MOST_RECENT:
+            RECENT.clear()
+        RECENT[key] = candidates().fastest(m, n, k, able, form)
+    return RECENT[key]

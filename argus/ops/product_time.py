@@ -33,7 +33,7 @@ K_STEP = 64
 LINE = 64
 """Elements of two bytes in a cache line."""
 CLOCK_STEPS = 3
-"""Steps from the highest clock towards the one that power allows; the last changes the time by less than 1 %."""
+"""Steps from the highest clock down to one that power allows, which is up to 7 % below the highest such clock."""
 NEIGHBORS = -1
 """Order of workgroups in which each XCD has neighboring tiles (`BAND`); others are the XCDs along M, 0: by rows."""
 SLOWEST = 500.0
@@ -63,7 +63,7 @@ class Chip:
 
 
 @dataclass(slots=True)
-class Model:
+class ProductModel:
     """A candidate's numbers; see above. `turn`: k-steps of a wave that go together, `groups` of waves divide K,
     `room`: workgroups on a compute unit, `combine`: us at least and us per byte of adding up the parts."""
 
@@ -94,7 +94,7 @@ class Model:
         self.first = [self.start + self.each * resident for resident in range(self.room + 1)]
 
 
-class Parts(NamedTuple):
+class ProductNeeds(NamedTuple):
     """What a launch needs: clocks of the fullest compute unit at the highest clock, clocks its lines take from the L2s,
     us they take beyond them; clocks of all L2s, us of the fabric and of HBM; watts times clocks; watts times us."""
 
@@ -108,7 +108,7 @@ class Parts(NamedTuple):
     moved: float
 
 
-def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> Model:
+def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> ProductModel:
     """The numbers of a candidate of the table."""
     knobs = row["knobs"]
     shape: dict[str, Any] = {
@@ -118,10 +118,10 @@ def model_of(row: Mapping[str, Any], combine: Sequence[float] = (0.0, 0.0)) -> M
         "turn": max(1, int(knobs.get("DEPTH", 1))),
         "groups": int(knobs.get("WK", 1)),
     }
-    return Model(**shape, **row["fit"], combine=combine)
+    return ProductModel(**shape, **row["fit"], combine=combine)
 
 
-def steps_of(model: Model, k: int) -> int:
+def steps_of(model: ProductModel, k: int) -> int:
     """K-steps of a wave."""
     return -(-k // (K_STEP * model.span)) * model.turn
 
@@ -131,11 +131,15 @@ def skewed(k: int) -> float:
     return 1 - gcd(LINE, k) / LINE
 
 
-def compute_clocks(model: Model, grid: int, steps: int, skew: float) -> float:
+def compute_clocks(model: ProductModel, grid: int, steps: int, skew: float) -> float:
     """Clocks of the fullest compute unit at the highest clock."""
-    room, more = model.room, model.skew * skew
-    resident = -(-grid // CUS)
-    full, rest = resident // room, resident % room
+    return rounds_clocks(model, -(-grid // CUS), steps, model.skew * skew)
+
+
+def rounds_clocks(model: ProductModel, count: int, steps: int, more: float) -> float:
+    """Clocks of a compute unit that runs so many workgroups, a k-step taking `more` for each of a round."""
+    room = model.room
+    full, rest = count // room, count % room
     if not full:
         return model.first[rest] + steps * (model.step[rest - 1] + more * rest)
     clocks = model.first[room] * (1 + model.again * (full - 1)) + full * steps * (model.step[room - 1] + more * room)
@@ -144,14 +148,22 @@ def compute_clocks(model: Model, grid: int, steps: int, skew: float) -> float:
     return clocks
 
 
-def at_least(chip: Chip, model: Model, m: int, n: int, steps: int, skew: float) -> float:
-    """us below `estimate`: the fullest compute unit's run at the highest clock; `steps`: all k-steps of the product."""
-    grid = -(-m // model.bm) * -(-n // model.bn) * model.splits
-    clocks = model.apart + compute_clocks(model, grid, -(-steps // model.span) * model.turn, skew)
-    return chip.launch + clocks / chip.top
+def at_least(chip: Chip, models: Sequence[ProductModel], m: int, n: int, k: int) -> list[float]:
+    """us below `estimate` of each: the fullest compute unit's run at the highest clock."""
+    steps, skew, launch, top, found = -(-k // K_STEP), skewed(k), chip.launch, chip.top, []
+    for model in models:
+        room, more = model.room, model.skew * skew
+        resident = -(-(-(-m // model.bm) * -(-n // model.bn) * model.splits) // CUS)
+        turns = -(-steps // model.span) * model.turn
+        if resident <= room:
+            clocks = model.first[resident] + turns * (model.step[resident - 1] + more * resident)
+        else:
+            clocks = rounds_clocks(model, resident, turns, more)
+        found.append(launch + (model.apart + clocks) / top)
+    return found
 
 
-def closer(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float:
+def closer(chip: Chip, model: ProductModel, m: int, n: int, k: int, us: float) -> float:
     """us below `estimate` and above `at_least`, which is given: lines that miss the L1 take their time beside the run,
     and what the run works must be within the power limit.
 
@@ -173,25 +185,24 @@ def closer(chip: Chip, model: Model, m: int, n: int, k: int, us: float) -> float
     return filled if much <= 1 else max(filled, launch + clocks / chip.top * much ** (1 / chip.exponent))
 
 
-def fabric_rows(model: Model, m: int, n: int, order: int, group: int) -> tuple[float, float]:
+def fabric_rows(model: ProductModel, m: int, n: int, order: int, group: int) -> tuple[float, float]:
     """Rows of operands that miss the L2s, and those of them that no other XCD asks for at the same time."""
     rows, columns = -(-m // model.bm), -(-n // model.bn)
     held = CUS_PER_XCD * model.room
     if order == NEIGHBORS:
-        tiles = rows * columns
-        busy_xcds = min(tiles, XCDS)
-        mine = tiles / busy_xcds
+        busy_xcds = min(rows * columns, XCDS)
+        mine = rows * columns / busy_xcds
         now = min(mine, held)
         tall = min(rows, now, max(1.0, now / columns, sqrt(now * n * rows / (columns * m))))
         of_a, of_b = m / rows * tall, n / columns * now / tall
         often, sharers = busy_xcds * mine / now, sqrt(XCDS)
     elif order:
         down, across = rows / order, columns * order / XCDS
-        tiles = down * across
-        now = min(tiles, held)
+        of_xcd = down * across
+        now = min(of_xcd, held)
         tall = min(down, max(group, now / across))
         of_a, of_b = m / rows * tall, n / columns * min(across, max(1.0, now / tall))
-        often, sharers = XCDS * tiles / now, XCDS / order
+        often, sharers = XCDS * of_xcd / now, XCDS / order
     else:
         tiles = rows * columns
         total = tiles * model.splits
@@ -205,7 +216,7 @@ def fabric_rows(model: Model, m: int, n: int, order: int, group: int) -> tuple[f
     return max(often * (of_a + of_b), m + n), max(often * (of_a / sharers + of_b * sharers / XCDS), m + n)
 
 
-def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, group: int = 1) -> Parts:
+def parts_of(chip: Chip, model: ProductModel, m: int, n: int, k: int, order: int = 0, group: int = 1) -> ProductNeeds:
     """What a launch needs; `order`, `group`: how tiles are dealt out to XCDs."""
     rows, columns, splits = -(-m // model.bm), -(-n // model.bn), model.splits
     grid = rows * columns * splits
@@ -228,7 +239,7 @@ def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, g
     missed = 2.0 * deep * (m * columns + n * rows) * (model.lines + model.skewed_lines * skew)
     active = min(grid, CUS)
     fullest = -(-grid // CUS) / grid  # the share of the launch that the fullest compute unit has
-    return Parts(
+    return ProductNeeds(
         compute_clocks(model, grid, steps, skew),
         missed * fullest / min(chip.fill, chip.l2 / active),
         read * fullest * active / chip.mall,
@@ -240,7 +251,7 @@ def parts_of(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, g
     )
 
 
-def busy(chip: Chip, model: Model, parts: Parts, clock: float) -> float:
+def busy(chip: Chip, model: ProductModel, parts: ProductNeeds, clock: float) -> float:
     """us of the launch at a clock."""
     compute, fill, pull, l2, fabric, hbm, _, _ = parts
     wait = model.wait
@@ -259,7 +270,7 @@ def busy(chip: Chip, model: Model, parts: Parts, clock: float) -> float:
     return hbm if hbm > us else us
 
 
-def sustained(chip: Chip, model: Model, parts: Parts) -> tuple[float, float]:
+def sustained(chip: Chip, model: ProductModel, parts: ProductNeeds) -> tuple[float, float]:
     """The clock in MHz that the mean power allows, and us of the launch at it."""
     clock, spare, work, moved = chip.top, chip.limit - chip.idle, parts.work, parts.moved
     us = busy(chip, model, parts, clock)
@@ -274,7 +285,7 @@ def sustained(chip: Chip, model: Model, parts: Parts) -> tuple[float, float]:
     return clock, us
 
 
-def estimate(chip: Chip, model: Model, m: int, n: int, k: int, order: int = 0, group: int = 1) -> float:
+def estimate(chip: Chip, model: ProductModel, m: int, n: int, k: int, order: int = 0, group: int = 1) -> float:
     """us at the sustained clock, launch included."""
     us = chip.launch + sustained(chip, model, parts_of(chip, model, m, n, k, order, group))[1]
     if model.splits > 1:

@@ -58,7 +58,7 @@ def test_each_form(
     form: tuple[str, Any, bool, str, bool, bool, tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, dtype, biased, activation, a_by_k, b_by_k, (m, n, k) = form
-    monkeypatch.setattr(choice, "fastest", lambda m, n, k, able: ROWS[row])
+    monkeypatch.setattr(choice, "fastest", lambda *_: ROWS[row])
     dice = np.random.default_rng(m + n + k)
     a, b = (dice.standard_normal((rows, k)).astype(dtype) for rows in (m, n))
     bias = dice.standard_normal(n).astype(dtype) if biased else np.zeros(n, dtype)
@@ -93,7 +93,7 @@ def test_parts_that_do_not_fit_are_not_made() -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_relu_keeps_what_is_no_number(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "fastest", lambda m, n, k, able: ROWS[row])
+    monkeypatch.setattr(choice, "fastest", lambda *_: ROWS[row])
     a, b = np.ones((24, 232), BF16), np.ones((40, 232), BF16)
     a[3, 5], a[4, 6], a[5, 7] = np.nan, np.inf, -np.inf
     got = ops.matmul(a, b, bias=np.zeros(40, BF16), activation="relu", device="jit").astype(float)

@@ -29,6 +29,8 @@ def _staged(bm: int, bn: int, inst: int, depth: int, stages: int, xm: int | str 
 
 def _filling(bm: int, bn: int) -> Row:
     knobs = {"BM": bm, "BN": bn, "WM": 2, "WN": 2, "INST": 16, "XM": "auto", "GROUP": 1}
+    if bm * bn <= CROWDED:
+        knobs |= {"READ": 2, "WRITE": 3}
     return {"kernel": "matmul_tiles", "knobs": knobs}
 
 
@@ -37,6 +39,14 @@ def _split(row: Row, splits: int) -> Row:
     return {"kernel": kernel, "knobs": {**row["knobs"], "XM": 0, "SPLITS": splits}}
 
 
+CROWDED = 192 * 96
+"""Elements of a tile up to which its products are so few that memory accesses stand closer between them."""
+FILLING = (
+    (256, 256), (256, 224), (224, 256), (256, 192), (192, 256), (256, 160), (160, 256), (128, 256), (192, 224),
+    (224, 192), (192, 192), (192, 160), (160, 192), (128, 224), (224, 128), (128, 192), (192, 128), (160, 160),
+    (128, 160), (160, 128), (192, 96), (96, 192), (128, 128), (128, 96), (96, 128),
+)  # fmt: skip
+"""Tiles of which 304 or a little fewer make a product."""
 _SMALL, _MIDDLE = _staged(64, 64, 16, 4, 2), _staged(128, 128, 32, 2, 1)
 CANDIDATES: tuple[Row, ...] = (
     _direct(16, 16, 4, 1, 1, 4),
@@ -59,8 +69,7 @@ CANDIDATES: tuple[Row, ...] = (
     _staged(128, 256, 32, 1, 1),
     _staged(256, 256, 32, 1, 1),
     _staged(256, 256, 32, 1, 1, xm=2, group=4),
-    *(_filling(bm, bn) for bm, bn in ((256, 224), (224, 256), (256, 192), (192, 256), (192, 224), (192, 192))),
-    *(_filling(bm, bn) for bm, bn in ((160, 192), (128, 224), (128, 192), (192, 128), (96, 192))),
+    *(_filling(bm, bn) for bm, bn in FILLING),
     _split(_direct(32, 32, 4, 1, 1, 4), 16),
     _split(_SMALL, 4),
     _split(_MIDDLE, 4),

@@ -26,7 +26,7 @@ from typing import Any
 from argus.ir.kernel import KnobValue
 from argus.ir.semantics import MOST_BYTES
 from argus.ops.chiplets import map_of
-from argus.ops.product_choice import Form, fastest
+from argus.ops.product_choice import BANDED, Form, fastest
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MATMUL_TYPES = ("bf16", "f16")
@@ -47,7 +47,7 @@ MOST_DEPTH = 5
 """k-steps that the deepest pipeline has on their way."""
 NEAR = 1 << 20
 """Rows and k below which nothing is out of a workgroup's reach in tensors below 2 GiB."""
-TURNED = (64, 128, 256)
+TURNED = range(64, 257)
 """Rows of a tile that threads can turn, of an operand that is stored by k."""
 LIMIT = 2**31
 
@@ -180,8 +180,8 @@ def matmul_with(
     activation: str = "none",
     narrow: bool = True,
 ) -> Choice:
-    """A row of the table made to fit these sizes and operands; `narrow`: kernels with a width of their own for stores may
-    be taken, else all accesses are as narrow as the stores."""
+    """A row of the table made to fit these sizes and operands; `narrow`: kernels with a width of their own for stores
+    may be taken, else all accesses are as narrow as the stores."""
     kernel = str(row["kernel"])
     size = 1 if dtype == "fp8" else 2
     width, store = size * math.gcd(16 // size, m if a_by_k else k, n if b_by_k else k), 2 * math.gcd(4, n)
@@ -193,7 +193,7 @@ def matmul_with(
     if kernel in DIRECT and width == BYTES["bf16"]:  # a register for every element on its way
         knobs["DEPTH"] = min(int(knobs["DEPTH"]), 2 if _fragments(knobs) <= FEW_FRAGMENTS else 1)
     if knobs.get("XM") == "auto":
-        knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
+        knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), BANDED.get(kernel, 0))
     elif not _even(knobs, m, n):
         knobs["XM"] = 0
     if kernel == "matmul_direct":
@@ -237,7 +237,7 @@ def forms_of(row: Mapping[str, Any]) -> list[Form]:
     forms: list[Form] = ["plain"]
     if row["kernel"] != "matmul_direct":
         forms.append("rows")
-    if row["kernel"] not in DIRECT and {row["knobs"]["BM"], row["knobs"]["BN"]} <= set(TURNED):
+    if row["kernel"] not in DIRECT and all(int(row["knobs"][side]) in TURNED for side in ("BM", "BN")):
         forms.append("turned")
     return forms
 

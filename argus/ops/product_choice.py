@@ -34,8 +34,8 @@ Form = Literal["plain", "rows", "turned"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """Products without bias and activation; with them; of operands stored by k."""
 BY_BOUND = itemgetter(0)
-BANDED = ("matmul_direct",)
-"""Kernels whose tiles may be dealt out in bands."""
+BANDED = {"matmul_direct": 16, "matmul_tiles": 8}
+"""Kernels whose tiles may be dealt out in bands, and the most rows of a band."""
 
 
 @dataclass(frozen=True, slots=True)

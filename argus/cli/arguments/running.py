@@ -223,8 +223,6 @@ def _register_bench(verbs: Any) -> None:
         ("--right", "moe: sampled workgroups against float64"),
     ):
         parser.add_argument(flag, action="store_true", help=text)
-    parser.add_argument("--seed", type=int, default=0, help="with --holdout: draws the shapes (default 0)")
-    parser.add_argument("--count", type=int, default=60, metavar="N", help="with --holdout: shapes (default 60)")
     parser.add_argument("--level", type=int, choices=(1, 2), help="kernelbench: one level")
     parser.add_argument("--task", metavar="N", help="kernelbench: one task, or several: 1,3,40-49")
     parser.add_argument("--summary", action="store_true", help="kernelbench: the records that hold; nothing is judged")

@@ -30,12 +30,14 @@ REMEMBERED = 2048
 
 @dataclass(frozen=True, slots=True)
 class LineagePlan:
-    """`changed`: the step that makes it another chain than those of the candidates `of`."""
+    """`changed`: the step that makes it another chain than those of the candidates `of`; `instead`: of which parameters
+    it has others, where the step was there."""
 
     steps: tuple[ChainStep, ...]
     changed: int
     why: str
     of: tuple[int, ...]
+    instead: Mapping[str, Any] | None = None
 
 
 def chain_of(candidate: SearchCandidate) -> tuple[ChainStep, ...]:

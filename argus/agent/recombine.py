@@ -13,16 +13,18 @@ steps stop gaining, chains are recombined:
 The first kernel of such a chain is often no better than its parent, so steps cannot find it one by one: other blocks
 or another matrix instruction below a finished pipeline. A chain costs no evaluation until it is judged; the clock
 scores it before (`argus.agent.fidelity`). No technique is looked at a second time, with other parameters, before all
-others had their turn. A chain that the clock puts before the best so far is gone on from at once, by further chains,
-so that several changes are scored before one is judged.
+others had their turn, and of a step's other parameters those that differ in fewest come first. A chain that the clock
+puts before the best so far is gone on from at once, by further chains, so that several changes are scored before one
+is judged.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.chains import ChainStep, LineagePlan, behind, chain_of, chain_text, replayed
@@ -71,6 +73,8 @@ def plans(state: State, dice: random.Random, ahead: Sequence[SearchCandidate] = 
         if name not in drawn:
             drawn[name] = state.policy.draw((family, words[plan.of[0]], name), entry.gain, dice)
         place = [dict(choice) for choice in entry.choices].index(dict(params)) if params in entry.choices else 0
+        if plan.instead is not None:
+            place = _differences(plan.instead, params) - 1
         return drawn[name] * weight(entry, words[plan.of[0]], place)
 
     for kind in kinds:
@@ -80,6 +84,11 @@ def plans(state: State, dice: random.Random, ahead: Sequence[SearchCandidate] = 
     found = {chain_text(plan.steps): plan for plan in _by_turns(turns)}
     first = {member.number for member in ahead[:1]}
     return sorted(found.values(), key=lambda plan: bool(first) and plan.of[0] not in first)
+
+
+def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:
+    """How many parameters are not the same; one that only one of them states is not."""
+    return sum(one.get(name) != other.get(name) for name in {*one, *other})
 
 
 def _by_turns(given: Iterable[LineagePlan]) -> list[LineagePlan]:
@@ -165,7 +174,8 @@ def _varied(members: Sequence[SearchCandidate]) -> Iterator[LineagePlan]:
             for choice in known[name].choices:
                 if dict(choice) != dict(params):
                     why = f"variation of {member.number}: {attempt(name, choice)}"
-                    yield LineagePlan((*steps[:at], (name, dict(choice)), *steps[at + 1 :]), at, why, (member.number,))
+                    varied = (*steps[:at], (name, dict(choice)), *steps[at + 1 :])
+                    yield LineagePlan(varied, at, why, (member.number,), params)
 
 
 def _inserted(members: Sequence[SearchCandidate], family: str) -> Iterator[LineagePlan]:

@@ -133,6 +133,17 @@ def test_every_technique_has_its_turn_before_one_comes_again() -> None:
     assert len(changed) > len(names)
 
 
+def test_near_parameters_come_before_far_ones() -> None:
+    """Of the variations of a step those that change one number come before those that change several."""
+    sizes = {"tiles_row": 1, "tiles_col": 1, "waves_row": 2, "waves_col": 2, "tiles_k": 8}
+    found = plans(state_of((*BLOCKED, ("block-sizes", sizes))), random.Random(0))
+    varied = [plan for plan in found if plan.instead == sizes]
+    changed = [plan.steps[plan.changed][1] for plan in varied]
+    changes = [sum(sizes.get(name) != other.get(name) for name in {*sizes, *other}) for other in changed]
+    assert changes == sorted(changes)
+    assert changes[0] == 1 < changes[-1]
+
+
 def test_looks_go_on_from_what_the_clock_found() -> None:
     """The first chain before the best is changed further: the clock scores two changes before anything is judged."""
     asked: list[str] = []

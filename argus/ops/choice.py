@@ -39,6 +39,8 @@ SPLIT = ("split", "split_direct")
 """Kernels that leave parts of the sums, which another launch adds up."""
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+FEW_FRAGMENTS = 6
+"""Fragments of two k-steps that fit the registers when elements are loaded one by one."""
 MOST_DEPTH = 5
 """k-steps that the deepest pipeline has on their way."""
 NEAR = 1 << 20
@@ -175,6 +177,8 @@ def matmul_with(
     if store < min(8, width):
         own = kernel in DIRECT or (narrow and kernel == "matmul")
         knobs |= {"STORE": store} if own else {"WIDTH": store}
+    if kernel in DIRECT and width == BYTES["bf16"]:  # a register for every element on its way
+        knobs["DEPTH"] = min(int(knobs["DEPTH"]), 2 if _fragments(knobs) <= FEW_FRAGMENTS else 1)
     if knobs.get("XM") == "auto":
         knobs |= map_of(m, n, int(knobs["BM"]), int(knobs["BN"]), bands=kernel == "matmul_direct")
     elif not _even(knobs, m, n):
@@ -194,6 +198,11 @@ def matmul_with(
     if bias or activation != "none":
         return Choice(file, f"linear{suffix}", {**knobs, "ACT": activation})
     return Choice(file, f"matmul{suffix}", knobs)
+
+
+def _fragments(knobs: Mapping[str, KnobValue]) -> int:
+    """Fragments of A and B that a wave of a direct product loads per k-step."""
+    return int(knobs["BM"]) // int(knobs["WM"]) // 16 + int(knobs["BN"]) // int(knobs["WN"]) // 16
 
 
 def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str) -> Choice:

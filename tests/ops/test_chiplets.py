@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from argus.bench.contestant import compiled
 from argus.ops.chiplets import map_of
 from argus.ops.choice import matmul_with
 from tests.kernels.test_matmul_sampled import tile_of
@@ -52,7 +53,7 @@ def test_a_row_asks_for_the_map_by_rule() -> None:
 
 @pytest.mark.parametrize(("n", "store"), [(6, 4), (462, 4), (35, 2), (64, None)])
 def test_stores_follow_the_result_and_loads_the_operands(n: int, store: int | None) -> None:
-    row = {"kernel": "matmul_direct", "knobs": {"BM": 64, "BN": 64}}
+    row = {"kernel": "matmul_direct", "knobs": {"BM": 64, "BN": 64, "WM": 2, "WN": 1, "DEPTH": 2}}
     knobs = matmul_with(row, 70, n, 1536, "bf16").knobs
     assert (knobs["WIDTH"], knobs.get("STORE")) == (16, store)
     staged = matmul_with({**row, "kernel": "matmul"}, 70, n, 1536, "bf16", bias=True)
@@ -65,8 +66,15 @@ def test_stores_follow_the_result_and_loads_the_operands(n: int, store: int | No
 
 
 def test_parts_without_lds_in_the_loop_take_a_bias() -> None:
-    row = {"kernel": "split_direct", "knobs": {"BM": 32, "BN": 32, "XM": 0, "SPLITS": 16}}
+    row = {"kernel": "split_direct", "knobs": {"BM": 32, "BN": 32, "WM": 1, "WN": 1, "DEPTH": 4, "XM": 0, "SPLITS": 16}}
     choice = matmul_with(row, 64, 64, 65536, "bf16", bias=True, activation="gelu")
     assert choice.file == "matmul_direct"
     assert choice.then is not None
     assert (choice.then.knobs["BIAS"], choice.then.knobs["ACT"]) == (True, "gelu")
+
+
+def test_single_elements_are_loaded_fewer_steps_ahead() -> None:
+    row = {"kernel": "matmul_direct", "knobs": {"BM": 128, "BN": 64, "WK": 2, "WM": 2, "WN": 1, "DEPTH": 2}}
+    assert matmul_with(row, 256, 256, 1024, "bf16").knobs["DEPTH"] == 2
+    assert matmul_with(row, 256, 256, 1025, "bf16").knobs["DEPTH"] == 1
+    assert compiled(matmul_with(row, 256, 256, 1025, "bf16")).code

@@ -32,7 +32,7 @@ LAST = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class SliceProducts:
     """The product of a slice of k: `for h, i, j in ag.unroll(2, TILES_M, TILES_N): acc[i, j] = …`."""
 
     loop: ast.For
@@ -107,7 +107,7 @@ def _flat(body: list[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
-def _products(slices: list[Slice], height: int, first: int, end: int) -> list[ast.stmt]:
+def _products(slices: list[SliceProducts], height: int, first: int, end: int) -> list[ast.stmt]:
     """The rows of a piece of the line, slice by slice."""
     found = []
     for at, each in enumerate(slices):
@@ -117,7 +117,7 @@ def _products(slices: list[Slice], height: int, first: int, end: int) -> list[as
     return found
 
 
-def _slice(source: Source, node: ast.stmt) -> Slice:
+def _slice(source: Source, node: ast.stmt) -> SliceProducts:
     if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call) or not is_ag(node.iter, "unroll"):
         raise NotApplicableError("a product is not one unrolled loop")
     targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
@@ -130,7 +130,7 @@ def _slice(source: Source, node: ast.stmt) -> Slice:
     if not set(places) <= set(counts):
         raise NotApplicableError("rows are cut already")
     ordered = {name: counts[name] for name in (*places, *(n for n in counts if n not in places))}
-    return Slice(node, places[0], ordered)
+    return SliceProducts(node, places[0], ordered)
 
 
 def _sizes(source: Source) -> tuple[int, int, int, int]:

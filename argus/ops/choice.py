@@ -169,8 +169,8 @@ def matmul_with(
     activation: str = "none",
     narrow: bool = True,
 ) -> Choice:
-    """A row of the table made to fit these sizes and operands; `narrow`: kernels with a width of their own for stores may
-    be taken, else all accesses are as narrow as the stores."""
+    """A row of the table made to fit these sizes and operands; `narrow`: kernels with a width of their own for stores
+    may be taken, else all accesses are as narrow as the stores."""
     kernel = str(row["kernel"])
     width, store = 2 * math.gcd(8, m if a_by_k else k, n if b_by_k else k), 2 * math.gcd(4, n)
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}

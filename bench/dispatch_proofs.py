@@ -119,9 +119,9 @@ def _products(row: Mapping[str, Any], tails: Sequence[int]) -> Iterator[Choice]:
     m, n, k = row["M"], row["N"], row["K"]
     for dtype, past in product(MATMUL_TYPES, tails):
         yield matmul_with(row, m + past, n + past, k + past, dtype)
-    if row["kernel"] in DIRECT:
+    if row["kernel"] == "matmul_direct":
         return
-    whole = row["knobs"]["BM"] in TURNED and row["knobs"]["BN"] in TURNED
+    whole = row["kernel"] not in DIRECT and row["knobs"]["BM"] in TURNED and row["knobs"]["BN"] in TURNED
     for (a_by_k, b_by_k), past in product(STORED[1:] if whole else (), tails):
         yield matmul_with(row, m + past, n + past, k + past, "bf16", a_by_k=a_by_k, b_by_k=b_by_k)
     for activation, bias in product(ACTIVATIONS, (False, True)):

@@ -27,7 +27,7 @@ from argus.bench.product_times import timed
 from argus.clock import LABEL
 from argus.ops.choice import DIRECT, KERNELS, Choice, forms_of, table
 from argus.ops.launch import prepared
-from argus.ops.product_choice import FORMS, Form
+from argus.ops.product_choice import FORMS, Form, octave
 from argus.pipeline import Unproved
 
 RULE = "a row of these very sizes, else the least estimate of what can do what is asked (ops/product_time.py)"
@@ -36,8 +36,10 @@ FEW = (16, 64, 128)
 WEIGHTS = ((8192, 8192), (28672, 8192))
 """N, K of Llama-70B."""
 SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k in WEIGHTS for m in FEW))
-TRAINED, SHAPES_TRAINED, SHAPES_RANKED = 101, 48, 1000
+TRAINED, SHAPES_TRAINED, SHAPES_RANKED = 101, 48, 3000
 """Seed and number of the shapes at which the candidates are fitted, and at which their estimates are compared."""
+ABOUT = 1.02
+"""Estimates this close to the least count as winning, too."""
 BAND = 1.3
 """How far from the best estimate a candidate is timed at a shape that gets a row, or is searched."""
 
@@ -104,17 +106,24 @@ def made(kept: Kept, proved: Callable[[Found], bool] = _proved) -> dict[str, Any
 
 
 def candidates_of(field: Sequence[Entrant]) -> list[dict[str, Any]]:
-    """The candidates of the table: the forms of products that each can do, those among which it wins at some of the
-    sizes drawn, and its numbers."""
-    wins: dict[str, set[Form]] = {}
+    """The candidates of the table: the forms of products that each can do, the octaves of M in which it wins among
+    those at some of the sizes drawn, and its numbers."""
+    wins: dict[str, dict[Form, set[int]]] = {str(entrant.row): {} for entrant in field}
     for shape in drawn(TRAINED, SHAPES_RANKED):
-        order = [entrant for entrant, _, _ in near(field, shape, math.inf)]
+        order = near(field, shape, math.inf)
         for form in FORMS:
-            first = next(entrant for entrant in order if form in forms_of(entrant.row))
-            wins.setdefault(str(first.row), set()).add(form)
+            able = [(entrant, us) for entrant, _, us in order if form in forms_of(entrant.row)]
+            for entrant, us in able:
+                if us <= ABOUT * able[0][1]:
+                    wins[str(entrant.row)].setdefault(form, set()).add(octave(shape[0]))
     return [
-        {**e.row, "forms": forms_of(e.row), "wins": sorted(wins.get(str(e.row), ())), "fit": to_json(e.model)}
-        for e in field
+        {
+            **entrant.row,
+            "forms": forms_of(entrant.row),
+            "wins": {form: sorted(found) for form, found in wins[str(entrant.row)].items()},
+            "fit": to_json(entrant.model),
+        }
+        for entrant in field
     ]
 
 

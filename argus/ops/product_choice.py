@@ -38,6 +38,14 @@ BANDED = {"matmul_direct": 16, "matmul_tiles": 8}
 """Kernels whose tiles may be dealt out in bands, and the most rows of a band."""
 
 
+OCTAVES = 14
+"""From M = 1 to 8192, and all beyond."""
+
+
+def octave(m: int) -> int:
+    return min(m.bit_length(), OCTAVES) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The table ready for decisions: rows by their sizes, and every candidate with its model."""
@@ -45,7 +53,7 @@ class Candidates:
     chip: Chip
     exact: Mapping[tuple[int, int, int], list[Row]]
     models: list[tuple[ProductModel, Row]]
-    by_form: Mapping[Form, list[tuple[ProductModel, Row]]]
+    winners: Mapping[Form, list[list[tuple[ProductModel, Row]]]]
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> Candidates:
@@ -53,16 +61,19 @@ class Candidates:
         for row in sorted(table["rows"], key=lambda row: float(row["us"])):
             exact.setdefault((row["M"], row["N"], row["K"]), []).append(row)
         models = [(model_of(row, table["combine"]), row) for row in table["candidates"]]
-        by_form = {form: [(model, row) for model, row in models if form in row["wins"]] for form in FORMS}
-        return Candidates(Chip(**table["chip"]), exact, models, by_form)
+        winners = {
+            form: [[(model, row) for model, row in models if at in row["wins"].get(form, ())] for at in range(OCTAVES)]
+            for form in FORMS
+        }
+        return Candidates(Chip(**table["chip"]), exact, models, winners)
 
     def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
         """The row to take, None if there is none; `able` says whether a row's kernel can do what is asked. `form`: only
-        candidates that win somewhere among those that can do it."""
+        candidates that win somewhere in this octave of M among those that can do it."""
         for row in self.exact.get((m, n, k), ()):
             if able(row):
                 return row
-        chip, models = self.chip, self.models if form is None else self.by_form[form]
+        chip, models = self.chip, self.models if form is None else self.winners[form][octave(m)]
         bounds = list(zip(at_least(chip, [model for model, _ in models], m, n, k), models, strict=True))
         bounds.sort(key=BY_BOUND)
         best, least = None, float("inf")

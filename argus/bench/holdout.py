@@ -22,7 +22,7 @@ from argus.bench.product_times import timed
 from argus.ops.choice import choose_matmul
 from argus.ops.product_choice import RECENT, candidates
 
-BAND = 1.15
+BAND = 1.25
 """How far from the least estimate a candidate is timed."""
 WHOLE = 3
 """Shapes at which every candidate is timed."""

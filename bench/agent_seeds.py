@@ -92,8 +92,19 @@ def _one(file: str, kernel: str, knobs: Knobs | None = None, **sizes: int) -> tu
 
 BY_ROWS = ('B: ag.In["Nt Kc r=32 q=16", fp8]', f'B: ag.In["Nt Kc r=32 q=16", fp8, "{32 * 7168} 16 {7168} 1"]')
 """B of the task `fp8`, N x 7168 by rows, as the library's kernel sees it: blocks of 32 rows x 16 k, with strides."""
+
+
+def _products(kernel: str, **knobs: int | str | bool) -> tuple[LibraryKernel, ...]:
+    """Products of 4096 in tiles of 256 x 256, and in tiles of 256 x 224, of which there are 304."""
+    tiles = [{"XM": 8}, {"BAND": 8}]
+    filling = [{"INST": 16, "BM": 256, "BN": 224, **each, **knobs} for each in tiles]
+    return _one("matmul.py", kernel, {"XM": 2, **knobs}) + tuple(
+        LibraryKernel("matmul_tiles.py", f"{kernel}_tiles", each, {}) for each in filling
+    )
+
+
 LIBRARY: dict[str, tuple[LibraryKernel, ...]] = {
-    "gemm": _one("matmul.py", "matmul", {"XM": 2}),
+    "gemm": _products("matmul"),
     "attention": _one("attention.py", "attention", {"causal": True}),
     f"{OWN}/attention64.py": _one(
         "attention.py", "attention", {"causal": True, "D": 64, "WAVES": 4, "LAZY": 8}, Z=16, G=8, Sq=4096, Sk=4096
@@ -104,9 +115,9 @@ LIBRARY: dict[str, tuple[LibraryKernel, ...]] = {
     "layernorm": _rows("layernorm.py", "layernorm"),
     "depthwise": _one("depthwise2d.py", "depthwise2d") + _one("depthwise2d.py", "depthwise2d", {"DEEP": 8}),
     "convolution": _one("conv2d.py", "conv2d", G=1),
-    f"{OWN}/linear.py": _one("matmul.py", "linear", {"B_T": True, "ACT": "relu", "XM": 2}),
-    f"{OWN}/transposed.py": _one("matmul.py", "matmul", {"A_T": True, "B_T": True, "XM": 2}),
-    f"{OWN}/residual.py": _one("matmul.py", "matmul", {"DTYPE": "f16", "XM": 2}),
+    f"{OWN}/linear.py": _products("linear", B_T=True, ACT="relu"),
+    f"{OWN}/transposed.py": _products("matmul", A_T=True, B_T=True),
+    f"{OWN}/residual.py": _products("matmul", DTYPE="f16"),
     f"{OWN}/ragged.py": _small(),
     "pooling": _one("pool.py", "pool"),
     "scan": tuple(LibraryKernel("scan.py", "scan", {"CHUNKS": chunks}, {}) for chunks in (1, 2, 4)),

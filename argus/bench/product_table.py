@@ -32,6 +32,8 @@ from argus.ops.product_time import ProductModel, model_of
 Row = Mapping[str, Any]
 BANDS = (1.4, 1.2)
 """How far from the best estimate a candidate is timed, pass by pass."""
+COSTLY, TIGHT = 5e10, 1.05
+"""Multiply-adds beyond which a time takes tens of seconds, and the band there."""
 OFTEN = 6
 """Shapes after which the candidates are fitted again."""
 USUAL = (1024, 1024, 1024)
@@ -92,12 +94,17 @@ def trained(
     for band in bands:
         for start in range(0, len(ordered), OFTEN):
             for shape in ordered[start : start + OFTEN]:
-                for entrant, choice, _ in near(field_, shape, band):
+                for entrant, choice, _ in near(field_, shape, band_at(shape, band)):
                     time, launches = accounts(choice, shape, kept)
                     if not time.why:
                         entrant.learn(choice, shape, launches)
             fit(field_)
     return field_
+
+
+def band_at(shape: Shape, band: float) -> float:
+    """The band at these sizes: large products cost minutes, and by then the candidates are fitted."""
+    return band if math.prod(shape) <= COSTLY else min(band, TIGHT)
 
 
 def of_table(candidates: Sequence[Row], table: Mapping[str, Any]) -> list[Entrant]:

@@ -22,7 +22,7 @@ from argus.bench.candidates import CANDIDATES
 from argus.bench.kept import Kept, Timed
 from argus.bench.product_fit import chip_of, to_json
 from argus.bench.product_shapes import Shape, drawn
-from argus.bench.product_table import BANDS, Entrant, near, of_table, trained
+from argus.bench.product_table import BANDS, Entrant, band_at, near, of_table, trained
 from argus.bench.product_times import timed
 from argus.clock import LABEL
 from argus.ops.choice import DIRECT, KERNELS, Choice, forms_of, table
@@ -64,7 +64,7 @@ def searched(shape: Shape, kept: Kept, field: Sequence[Entrant] | None = None, b
     entrants = known_field() if field is None else field
     found = [
         Found(entrant.row, choice, timed(choice, shape, kept), guess)
-        for entrant, choice, guess in near(entrants, shape, band)
+        for entrant, choice, guess in near(entrants, shape, band_at(shape, band))
     ]
     return sorted(found, key=lambda f: (bool(f.time.why), f.time.us))
 

@@ -22,15 +22,17 @@ from argus.kernels.matmul import (
     BK,
     BM,
     BN,
+    DTYPE,
     EXAMPLE,
     FRAG,
     FRAGS,
     INST,
     KF,
+    KTAIL,
+    LEAST,
     MEANS,
     MOVE_A,
     MOVE_B,
-    NEEDS,
     ROWS_A,
     ROWS_B,
     SUM,
@@ -56,9 +58,20 @@ BAND = ag.knob(
     legal=(0, 1, 2, 3, 4, 5, 6, 7, 8),
     why="each XCD has neighboring tiles, however many, in bands of so many rows (a divisor of all rows); 0: by XM",
 )
+STORE = ag.knob(
+    0, legal=(0, 2, 4, 8), why="bytes per store of C; rows of C must be multiples of it; 0: as WIDTH, at most 8"
+)
 READ = ag.knob(3, legal=(0, 1, 2, 3, 4, 5, 6), why="16x16x16 instructions beside a fragment read; 0: in blocks")
 WRITE = ag.knob(4, legal=(0, 1, 2, 3, 4, 5, 6, 7, 8), why="the same beside a write to LDS and a fetch; 0: in blocks")
 
+OUT = STORE or min(8, WIDTH)  # bytes per store; four neighbouring n of a lane are 8
+NEEDS = (
+    f"M >= 1 and N >= 1 and K >= 1 and N % {OUT // 2} == 0"
+    + f" and K % {(1 if A_T and B_T else LEAST) if KTAIL else BK} == 0"  # stored by k, rows of any number are whole
+    + (f" and K <= {2**30}" if DTYPE == "fp8" else "")  # as far as two-byte elements reach
+    + (f" and M % {LEAST} == 0" if A_T else "")
+    + (f" and N % {LEAST} == 0" if B_T else "")
+)
 SLOT = INST // 16  # 32x32x8 takes twice the time of 16x16x16
 PRODUCTS = FRAGS * TM * TN  # of a step; each is two matrix instructions, the halves of a fragment
 READY = min(TM, max(1, 7 // (TN * SLOT)))  # rows of fragments read before a step begins: seven products hide a read
@@ -174,7 +187,7 @@ def matmul_tiles(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T_OU
     acc = product(A, B, bm, bn, ag.cdiv(K, BK))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     for j, i in ag.unroll(TN, TM):
-        C[row, column].store(acc[i, j].to(T_OUT), width=min(8, WIDTH), guard="shape")
+        C[row, column].store(acc[i, j].to(T_OUT), width=OUT, guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=MEANS, example=EXAMPLE)
@@ -183,6 +196,6 @@ def linear_tiles(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T_OU
     wm, wn = ag.wave()
     acc = product(A, B, bm, bn, ag.cdiv(K, BK))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
-    shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
+    shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=OUT, guard="shape").to(f32)
     for j, i in ag.unroll(TN, TM):  # tile by tile: the epilogue needs no registers beside the sums
-        C[row, column].store(activated(acc[i, j] + shift[j]).to(T_OUT), width=min(8, WIDTH), guard="shape")
+        C[row, column].store(activated(acc[i, j] + shift[j]).to(T_OUT), width=OUT, guard="shape")

@@ -188,7 +188,7 @@ def matmul_with(
     tail = k % (2 * K_STEP // size) != 0
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": tail}
     if store < min(8, width):
-        own = kernel in DIRECT or (narrow and kernel == "matmul")
+        own = kernel in DIRECT or (narrow and kernel in ("matmul", "matmul_tiles"))
         knobs |= {"STORE": store} if own else {"WIDTH": store}
     if kernel in DIRECT and width == BYTES["bf16"]:  # a register for every element on its way
         knobs["DEPTH"] = min(int(knobs["DEPTH"]), 2 if _fragments(knobs) <= FEW_FRAGMENTS else 1)

@@ -34,6 +34,13 @@ CASES: list[tuple[str, str, dict[str, Any], tuple[int, int, int]]] = [
     ("matmul_direct", "matmul_direct", {**TYPE, "BM": 16, "BN": 32, "KTAIL": True, "WIDTH": 2}, (3, 35, 154)),
     ("matmul_direct", "matmul_direct", {**TYPE, "WK": 2, "WM": 2, "TOGETHER": True, "XM": 2}, (66, 68, 768)),
     ("matmul_direct", "matmul_direct", {**TYPE, "WK": 1, "WM": 2, "WN": 2, "INST": 32}, (60, 68, 640)),
+    (
+        "matmul_tiles",
+        "matmul_tiles",
+        {**TYPE, "BM": 96, "BN": 64, "INST": 16, "KTAIL": True, "STORE": 4},
+        (97, 66, 400),
+    ),
+    ("matmul_narrow", "matmul_narrow", {**SMALL, "STORE": 2, "KTAIL": True}, (70, 67, 400)),
 ]
 CHECKED = (CASES[1], CASES[7])  # under the checking interpreter by default; all of them in the full run
 

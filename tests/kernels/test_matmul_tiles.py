@@ -39,6 +39,9 @@ CASES: list[tuple[str, dict[str, Any], tuple[int, int, int]]] = [
     ("linear_tiles", {**SMALL, "ACT": "relu", "B_T": True}, (65, 104, 64)),
     ("matmul_tiles", {"BM": 256, "BN": 224, "INST": 16, "KTAIL": True, "BAND": 1}, (257, 228, 136)),
     ("matmul_tiles", {"BM": 192, "BN": 288, "INST": 16}, (190, 292, 128)),
+    ("matmul_tiles", {**SMALL, "STORE": 4, "KTAIL": True}, (70, 98, 136)),
+    ("matmul_tiles", {**SMALL, "STORE": 2, "A_T": True}, (136, 35, 128)),
+    ("linear_tiles", {**SMALL, "ACT": "silu", "STORE": 4}, (65, 102, 128)),
 ]
 
 
@@ -66,6 +69,8 @@ def test_against_float64(case: tuple[str, dict[str, Any], tuple[int, int, int]])
         pytest.param("matmul_tiles", {**SMALL, "XM": 2, "GROUP": 2}, id="map"),
         pytest.param("matmul_tiles", {**SMALL, "BAND": 3, "KTAIL": True, "B_T": True}, id="bands"),
         pytest.param("linear_tiles", {**SMALL, "ACT": "gelu"}, id="linear"),
+        pytest.param("matmul_tiles", {**SMALL, "STORE": 4, "KTAIL": True, "A_T": True}, id="narrow"),
+        pytest.param("matmul_tiles", {**SMALL, "DTYPE": "fp8"}, id="fp8"),
         pytest.param("matmul_tiles", BY_SQUARE[4096], id="4096"),
         pytest.param("matmul_tiles", {**BY_SQUARE[4096], "A_T": True}, id="by-k", marks=pytest.mark.full),
         *(

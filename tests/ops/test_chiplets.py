@@ -64,6 +64,8 @@ def test_stores_follow_the_result_and_loads_the_operands(n: int, store: int | No
     assert staged.kernel == ("linear" if store is None else "linear_narrow")
     alike = matmul_with({**row, "kernel": "matmul"}, 70, n, 1536, "bf16", narrow=False)
     assert (alike.kernel, alike.knobs["WIDTH"], "STORE" in alike.knobs) == ("matmul", store or 16, False)
+    tiles = matmul_with({**row, "kernel": "matmul_tiles"}, 70, n, 1536, "bf16")
+    assert (tiles.kernel, tiles.knobs["WIDTH"], tiles.knobs.get("STORE")) == ("matmul_tiles", 16, store)
     by_k = matmul_with({**row, "kernel": "matmul"}, 70, n, 1536, "bf16", b_by_k=True)
     assert (by_k.kernel, by_k.knobs["WIDTH"]) == ("matmul", 2 * math.gcd(8, n))
 

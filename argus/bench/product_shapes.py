@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 import random
 
+from argus.ops.product_choice import LARGEST, LEAST
+
 Shape = tuple[int, int, int]
-LARGEST, LEAST, MOST = 16384, 256, 1e12
+MOST = 1e12
 MULTIPLES = (8, 16, 64)
 
 

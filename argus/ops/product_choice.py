@@ -38,6 +38,8 @@ BANDED = {"matmul_direct": 16, "matmul_tiles": 8}
 """Kernels whose tiles may be dealt out in bands, and the most rows of a band."""
 
 
+LARGEST, LEAST = 16384, 256
+"""M, N and K of sizes drawn to rank the candidates: up to the one, and N and K from the other on."""
 OCTAVES = 14
 """From M = 1 to 8192, and all beyond."""
 
@@ -69,11 +71,12 @@ class Candidates:
 
     def fastest(self, m: int, n: int, k: int, able: Callable[[Row], bool], form: Form | None = None) -> Row | None:
         """The row to take, None if there is none; `able` says whether a row's kernel can do what is asked. `form`: only
-        candidates that win somewhere in this octave of M among those that can do it."""
+        candidates that win somewhere in this octave of M among those that can do it, at sizes like those drawn."""
         for row in self.exact.get((m, n, k), ()):
             if able(row):
                 return row
-        chip, models = self.chip, self.models if form is None else self.winners[form][octave(m)]
+        known = form is not None and m <= LARGEST and LEAST <= n <= LARGEST and LEAST <= k <= LARGEST
+        chip, models = self.chip, self.winners[form][octave(m)] if form is not None and known else self.models
         bounds = list(zip(at_least(chip, [model for model, _ in models], m, n, k), models, strict=True))
         bounds.sort(key=BY_BOUND)
         best, least = None, float("inf")

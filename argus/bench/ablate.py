@@ -40,15 +40,26 @@ DIRECT: Mapping[str, Mapping[str, Any]] = {
     "waves not kept together": {"TOGETHER": False},
     "four groups of one wave": {"WK": 4, "WM": 1, "WN": 1, "TOGETHER": False},
 }
+TILES: Mapping[str, Mapping[str, Any]] = {
+    "map off": {"XM": 0, "BAND": 0},
+    "chiplets along M": {"XM": 8, "BAND": 0},
+    "swizzle off": {"SWIZZLE": False},
+    "accesses closer together: they queue": {"READ": 2, "WRITE": 3},
+    "accesses further apart: waits before the barriers": {"READ": 6, "WRITE": 8},
+    "accesses and products in blocks": {"READ": 0, "WRITE": 0},
+    "256 x 256 tiles": {"BM": 256, "BN": 256},
+    "256 x 256 tiles, 32x32x8 instead of 16x16x16": {"BM": 256, "BN": 256, "INST": 32},
+    "128 x 224 tiles": {"BM": 128, "BN": 224},
+}
+CHANGES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {"matmul_direct": DIRECT, "matmul_tiles": TILES}
 
 
 def gemm_ablations(m: int, n: int, k: int, protocol: Protocol = "stream") -> Iterator[tuple[str, Timed]]:
     choice = choose_matmul(m, n, k, "bf16")
-    changes = DIRECT if choice.kernel == "matmul_direct" else GEMM
-    yield from _timed(choice, changes, {"M": m, "N": n, "K": k}, protocol)
-    if choice.kernel == "matmul_direct":
+    yield from _timed(choice, CHANGES.get(choice.kernel, GEMM), {"M": m, "N": n, "K": k}, protocol)
+    if choice.kernel in CHANGES:
         staged = choose_matmul(m, n, k, "bf16", able=lambda row: row["kernel"] == "matmul")
-        yield "operands through LDS", _time(staged, {"M": m, "N": n, "K": k}, protocol)
+        yield f"the fastest of matmul.py, {staged.text()}", _time(staged, {"M": m, "N": n, "K": k}, protocol)
 
 
 def row_ablations(

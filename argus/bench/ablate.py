@@ -59,7 +59,7 @@ def gemm_ablations(m: int, n: int, k: int, protocol: Protocol = "stream") -> Ite
     yield from _timed(choice, CHANGES.get(choice.kernel, GEMM), {"M": m, "N": n, "K": k}, protocol)
     if choice.kernel in CHANGES:
         staged = choose_matmul(m, n, k, "bf16", able=lambda row: row["kernel"] == "matmul")
-        yield f"the fastest of matmul.py, {staged.text()}", _time(staged, {"M": m, "N": n, "K": k}, protocol)
+        yield f"what is chosen of matmul.py: {staged.text()}", _time(staged, {"M": m, "N": n, "K": k}, protocol)
 
 
 def row_ablations(

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from argus.agent.judge.worker import die_with_parent
 from argus.cli.main import main
 from argus.cli.usage import INTERNAL, INVALID
+from argus.cluster.parent_death import die_with_parent
 
 LIMITS = {resource.RLIMIT_AS: 24 << 30, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_CORE: 0}
 """Bytes."""

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from argus.cluster.errors import WorkerDiedError
+from argus.cluster.parent_death import die_with_parent
 from argus.cluster.pool import WorkAnswer
 from argus.cluster.work import answered, asked
 
@@ -43,7 +44,7 @@ class ProcessPool:
 
     def __init__(self, workers: int) -> None:
         self.ahead = AHEAD * workers
-        self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+        self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), die_with_parent)
 
     def ask(self, work: str, item: Any) -> Running:
         return Running(work, self._pool.submit(answered, asked(work, item)))

@@ -10,20 +10,13 @@ refuses, is answered too: `error` at *judge*, with the exception's words.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
 import sys
 from typing import Any
 
-PARENT_DEATH_SIGNAL = 1
-
-
-def die_with_parent() -> None:
-    """Ask Linux to end this process when its parent ends; elsewhere the closed pipe does it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+from argus.cluster.parent_death import die_with_parent
 
 
 def serve(questions: int, answers: int) -> None:

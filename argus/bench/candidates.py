@@ -72,6 +72,9 @@ CANDIDATES: tuple[Row, ...] = (
     *(_filling(bm, bn) for bm, bn in FILLING),
     _split(_direct(32, 32, 4, 1, 1, 4), 16),
     _split(_SMALL, 4),
+    _split(_SMALL, 16),
     _split(_MIDDLE, 4),
     _split(_MIDDLE, 8),
+    _split(_MIDDLE, 16),
+    _split(_MIDDLE, 2),
 )

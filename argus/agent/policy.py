@@ -111,8 +111,12 @@ class PolicyTable:
         return found
 
     def lessons(self, family: str = "", most: int = 12) -> str:
-        """The table in words, of one family or of all, the most telling rows first."""
-        asked = family
+        """The table in words, of one family or of all, and the ways to the best kernels."""
+        ways = [chain.text() for chain in kept(self.chains) if family in ("", chain.family)]
+        return "\n".join([*self.rows_in_words(family, most), *ways])
+
+    def rows_in_words(self, family: str = "", most: int = 12) -> list[str]:
+        """The rows of one family or of all, the most telling ones first."""
         rows = [item for item in self.rows.items() if family in ("", item[0][0])]
         ranked = sorted(rows, key=lambda item: (-abs(item[1].gain), item[0]))
         lines = []
@@ -123,8 +127,7 @@ class PolicyTable:
                 f"{family}, bottleneck {bottleneck}: {technique}: tries {row.tries:g}, gains {row.wins:g}, "
                 f"{2**mean:.2f}x on average{wrong}"
             )
-        lines += [chain.text() for chain in kept(self.chains) if asked in ("", chain.family)]
-        return "\n".join(lines)
+        return lines
 
 
 def merged(policies: Iterable[PolicyTable]) -> PolicyTable:

@@ -97,7 +97,7 @@ class RunView:
         share = f"roofline {100 * roof_share(state.best.judgement):.1f} %"
         facts = [f"{name} {said}" for name, said in self._facts(state)]
         counted = f"{state.spent} of {state.settings.budget} evaluations"
-        taught = [f"learnt: {line}" for line in state.learnt.lessons(most=TAUGHT).splitlines()]
+        taught = [f"learnt: {line}" for line in state.learnt.rows_in_words(most=TAUGHT)]
         lines = [*facts[:1], share, counted, *facts[1:], f"ended: {state.ended}", *_library(state), *taught]
         wrapped = [piece for line in lines for piece in textwrap.wrap(line, WIDTH) or [""]]
         print("\n".join(wrapped), file=self._out, flush=True)

@@ -30,7 +30,7 @@ LIBRARY = [
     ("layernorm", "layernorm"),
     ("moe", "combine"),
     ("matmul_tiles", "matmul_tiles"),
-    ("matmul_direct", None),
+    ("matmul_direct", "matmul_direct"),
     ("fp8_gemm", "moe_gate_up"),
 ]
 

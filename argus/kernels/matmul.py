@@ -9,7 +9,7 @@ kt + 2 is fetched. Small tiles leave room for several workgroups on a compute un
     K not a multiple of BK: KTAIL masks the elements past K, one compare per load
 
 What it cannot do: sizes that are no multiple of WIDTH bytes along the contiguous axis of an operand (choose a smaller
-WIDTH), fp8 stored by k, tensors of 2 GiB and more.
+WIDTH), fp8 stored by k, tiles of which the rows of an operand or of C span 2 GiB.
 """
 
 import argus as ag
